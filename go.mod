@@ -1,0 +1,3 @@
+module faultlab
+
+go 1.26
