@@ -1,0 +1,152 @@
+package rule
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// holes matches a glob with placeholders, "run.lock.{1}". A hole takes any
+// non-empty run of characters without a slash. The values that come to stand
+// in one place are numbered in order of first appearance, each place by
+// itself, and only the value with the hole's number matches.
+type holes struct {
+	shape  string   // the glob with each hole as "?*"
+	pieces []string // what stands before, between and behind the holes
+	places []place
+}
+
+type place struct {
+	number int      // from 1
+	values []string // the first so many; later ones can no longer matter
+}
+
+func newHoles(glob string) *holes {
+	h := &holes{}
+	h.pieces, h.places = split(glob)
+	h.shape = strings.Join(h.pieces, "?*")
+	return h
+}
+
+// match must see every path of the run: it numbers as it goes. Its answer for
+// a path stays the same.
+func (h *holes) match(name string) bool {
+	// The shape is asked first because the search below takes long to fail.
+	if !doublestar.MatchUnvalidated(h.shape, name) {
+		return false
+	}
+	values := make([]string, len(h.places))
+	if !fill(h.pieces, name, values) {
+		return false
+	}
+	all := true
+	for i := range h.places {
+		all = h.places[i].number == h.places[i].numberOf(values[i]) && all
+	}
+	return all
+}
+
+// numberOf gives v the next number if it has none; 0 says that no number up to
+// the place's own is v's.
+func (p *place) numberOf(v string) int {
+	i := slices.Index(p.values, v)
+	if i < 0 && len(p.values) < p.number {
+		i = len(p.values)
+		p.values = append(p.values, strings.Clone(v))
+	}
+	return i + 1
+}
+
+// fill finds the values between pieces in name: the leftmost, and of those the
+// longest.
+func fill(pieces []string, name string, values []string) bool {
+	if len(values) == 0 {
+		return doublestar.MatchUnvalidated(pieces[0], name)
+	}
+	for start := range len(name) {
+		if !doublestar.MatchUnvalidated(pieces[0], name[:start]) {
+			continue
+		}
+		longest := strings.IndexByte(name[start:]+"/", '/')
+		for n := longest; n > 0; n-- {
+			if fill(pieces[1:], name[start+n:], values[1:]) {
+				values[0] = name[start : start+n]
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func hasHole(glob string) bool {
+	_, places := split(glob)
+	return len(places) > 0
+}
+
+// split cuts a valid glob at its holes: one piece more than there are places.
+// A hole within an alternation is a place, too; checkHoles refuses it.
+func split(glob string) (pieces []string, places []place) {
+	start := 0
+	for i := 0; i < len(glob); i++ {
+		switch glob[i] {
+		case '\\':
+			i++
+		case '[':
+			i += classEnd(glob[i:])
+		case '{':
+			if number, width := holeAt(glob[i:]); width > 0 {
+				pieces = append(pieces, glob[start:i])
+				places = append(places, place{number: number})
+				start = i + width
+				i = start - 1
+			}
+		}
+	}
+	return append(pieces, glob[start:]), places
+}
+
+// holeAt reads a hole at the start of s, "{1}". Its width is 0 where there is
+// none; its number is 0 where that is too big.
+func holeAt(s string) (number, width int) {
+	if s == "" || s[0] != '{' {
+		return 0, 0
+	}
+	digits := len(s) - 1 - len(strings.TrimLeft(s[1:], "0123456789"))
+	if digits == 0 || len(s) < digits+2 || s[digits+1] != '}' {
+		return 0, 0
+	}
+	n, err := strconv.ParseUint(s[1:digits+1], 10, 16)
+	if err != nil {
+		n = 0
+	}
+	return int(n), digits + 2
+}
+
+// classEnd is how far the "]" of a class lies from its "[", which s begins with.
+func classEnd(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case ']':
+			return i
+		}
+	}
+	return len(s)
+}
+
+func checkHoles(glob string) error {
+	pieces, places := split(glob)
+	for i, p := range places {
+		if p.number == 0 {
+			return fmt.Errorf("bad glob %q: expected placeholders from {1} to {65535}", glob)
+		}
+		if !doublestar.ValidatePattern(strings.Join(pieces[:i+1], "")) {
+			return fmt.Errorf("bad glob %q: a placeholder cannot stand within an alternation", glob)
+		}
+	}
+	return nil
+}
