@@ -155,35 +155,49 @@ func (p Point) String() string {
 	return b.String()
 }
 
-// Counter turns operations into points by counting. The zero value is ready.
-// It is not safe for concurrent use.
+// Counter turns operations into points by counting, as a rule's nth does. The
+// zero value is ready. It is not safe for concurrent use.
 type Counter struct {
-	seen map[counted]int
+	seen map[Point]int // by the point with Nth 0
 	// Actors makes points carry their actor.
 	Actors bool
 }
 
-type counted struct {
-	actor byte
-	kind  Kind
-	path  string
-}
-
-// Point counts o under each of its kinds and names it by the first.
+// Point counts o under each of its kinds and names, and names it by the first
+// of each.
 func (c *Counter) Point(o *Op) Point {
 	if c.seen == nil {
-		c.seen = make(map[counted]int)
+		c.seen = make(map[Point]int)
 	}
 	p := Point{Kind: o.Kind, Path: o.Path}
 	if c.Actors {
 		p.Actor = o.Actor
 	}
-	for _, k := range o.Kinds().Kinds() {
-		key := counted{p.Actor, k, o.Path}
-		c.seen[key]++
-		if k == o.Kind {
-			p.Nth = c.seen[key]
-		}
+	c.count(p, o.To)
+	if o.Also != None {
+		also := p
+		also.Kind = o.Also
+		c.count(also, o.To)
 	}
+	p.Nth = c.seen[p]
 	return p
+}
+
+func (c *Counter) count(p Point, to string) {
+	c.seen[p]++
+	if to != "" && to != p.Path {
+		p.Path = to
+		c.seen[p]++
+	}
+}
+
+// Last lists, in no order, each point's latest: its Nth says how many there
+// were.
+func (c *Counter) Last() []Point {
+	out := make([]Point, 0, len(c.seen))
+	for p, n := range c.seen {
+		p.Nth = n
+		out = append(out, p)
+	}
+	return out
 }

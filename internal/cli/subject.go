@@ -1,0 +1,88 @@
+//go:build linux
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"faultlab/internal/shim"
+)
+
+// commandLine takes what follows "--".
+func commandLine(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("no program given: %s [flags] -- PROGRAM [ARGUMENT…]", cmd.CommandPath())
+	}
+	if at := cmd.ArgsLenAtDash(); at > 0 {
+		return usagef("unexpected %q before --: the program and its arguments stand after it", args[0])
+	}
+	return nil
+}
+
+// subject is the program as the user's shell would find it, in the directory
+// where it was typed.
+func subject(std streams, args []string) (shim.Command, error) {
+	path, err := exec.LookPath(args[0])
+	if err != nil && !(path != "" && filepath.IsLocal(path)) {
+		return shim.Command{}, usagef("program %q: %w", args[0], cause(err))
+	}
+	return shim.Command{
+		Path: path, Args: args, Env: os.Environ(),
+		Stdin: std.in, Stdout: std.out, Stderr: std.err,
+		Foreground: inForeground(std.in),
+	}, nil
+}
+
+// cause unwraps what exec says twice.
+func cause(err error) error {
+	if e, ok := err.(*exec.Error); ok {
+		return e.Err
+	}
+	return err
+}
+
+// inForeground reports whether in is a terminal that the guard's process group
+// holds: then the subject is to have it.
+func inForeground(in *os.File) bool {
+	group, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		return false
+	}
+	guards, err := unix.Getpgid(os.Getppid())
+	return err == nil && guards == group
+}
+
+// relay passes the signals that the supervisor gets on to the subject until
+// stop is called.
+func relay(run *shim.Run) (stop func()) {
+	c := make(chan os.Signal, 16)
+	for _, sig := range shim.Relayed() {
+		if !signal.Ignored(sig) {
+			signal.Notify(c, sig)
+		}
+	}
+	go func() {
+		for sig := range c {
+			_ = run.Signal(sig.(syscall.Signal))
+		}
+	}()
+	return func() { signal.Stop(c); close(c) }
+}
+
+// reportExit says on standard error what the exit status cannot.
+func reportExit(std streams, exit shim.Exit) {
+	for _, note := range exit.Notes {
+		fmt.Fprintln(std.err, "faultfs: note:", note)
+	}
+	for _, orphan := range exit.Orphans {
+		fmt.Fprintf(std.err, "faultfs: note: process %s outlived the program and was ended\n", orphan)
+	}
+}

@@ -1,0 +1,146 @@
+package shim
+
+import (
+	"golang.org/x/sys/unix"
+
+	"faultlab/internal/op"
+)
+
+// call ties a system call's number to the shape of its arguments.
+type call struct {
+	name  string
+	nr    uint32
+	shape shape
+	// test narrows the filter to calls whose argument has one of some values:
+	// an ioctl that clones, not the thousand that ask a terminal.
+	test *argTest
+}
+
+// argTest passes a call to the supervisor only when the low word of argument
+// arg, after the mask, is one of values.
+type argTest struct {
+	arg    int
+	mask   uint32
+	values []uint32
+}
+
+const allBits = ^uint32(0)
+
+// commonCalls are the file-system calls that amd64 and arm64 share; the ones
+// that only amd64 has stand in calls_linux_amd64.go.
+var commonCalls = []call{
+	{name: "openat", nr: unix.SYS_OPENAT, shape: opening{dir: 0, path: 1, flags: 2}},
+	{name: "openat2", nr: unix.SYS_OPENAT2, shape: opening{dir: 0, path: 1, flags: none, how: 2}},
+	{name: "mknodat", nr: unix.SYS_MKNODAT, shape: naming{dir: 0, path: 1}},
+	{name: "bind", nr: unix.SYS_BIND, shape: socket{addr: 1, size: 2}},
+	{name: "connect", nr: unix.SYS_CONNECT, shape: socket{addr: 1, size: 2, follow: true}},
+
+	{name: "read", nr: unix.SYS_READ, shape: descriptor{fd: 0, size: 2, off: none}},
+	{name: "pread64", nr: unix.SYS_PREAD64, shape: descriptor{fd: 0, size: 2, off: 3}},
+	{name: "readv", nr: unix.SYS_READV, shape: vector{fd: 0, off: none}},
+	{name: "preadv", nr: unix.SYS_PREADV, shape: vector{fd: 0, off: 3}},
+	{name: "preadv2", nr: unix.SYS_PREADV2, shape: vector{fd: 0, off: 3}},
+	{name: "getdents64", nr: unix.SYS_GETDENTS64, shape: descriptor{fd: 0, size: none, off: none}},
+
+	{name: "write", nr: unix.SYS_WRITE, shape: descriptor{fd: 0, size: 2, off: none}},
+	{name: "pwrite64", nr: unix.SYS_PWRITE64, shape: descriptor{fd: 0, size: 2, off: 3}},
+	{name: "writev", nr: unix.SYS_WRITEV, shape: vector{fd: 0, off: none}},
+	{name: "pwritev", nr: unix.SYS_PWRITEV, shape: vector{fd: 0, off: 3}},
+	{name: "pwritev2", nr: unix.SYS_PWRITEV2, shape: vector{fd: 0, off: 3}},
+	{name: "sendfile", nr: unix.SYS_SENDFILE, shape: copying{from: 1, to: 0, size: 3}},
+	{name: "splice", nr: unix.SYS_SPLICE, shape: copying{from: 0, to: 2, size: 4}},
+	{name: "copy_file_range", nr: unix.SYS_COPY_FILE_RANGE, shape: copying{from: 0, to: 2, size: 4}},
+	{name: "ioctl", nr: unix.SYS_IOCTL, shape: descriptor{fd: 0, size: none, off: none},
+		test: &argTest{1, allBits, []uint32{unix.FICLONE, unix.FICLONERANGE}}},
+
+	{name: "fsync", nr: unix.SYS_FSYNC, shape: descriptor{fd: 0, size: none, off: none}},
+	{name: "fdatasync", nr: unix.SYS_FDATASYNC, shape: descriptor{fd: 0, size: none, off: none}},
+	{name: "sync_file_range", nr: unix.SYS_SYNC_FILE_RANGE, shape: descriptor{fd: 0, size: 2, off: 1}},
+	{name: "syncfs", nr: unix.SYS_SYNCFS, shape: descriptor{fd: 0, size: none, off: none}},
+	{name: "sync", nr: unix.SYS_SYNC, shape: wholeTree{}},
+	{name: "truncate", nr: unix.SYS_TRUNCATE, shape: naming{dir: none, path: 0, follow: true, size: 1}},
+	{name: "ftruncate", nr: unix.SYS_FTRUNCATE, shape: descriptor{fd: 0, size: 1, off: none}},
+	{name: "fallocate", nr: unix.SYS_FALLOCATE, shape: descriptor{fd: 0, size: 3, off: 2}},
+
+	{name: "renameat2", nr: unix.SYS_RENAMEAT2, shape: pair{0, 1, 2, 3}},
+	{name: "linkat", nr: unix.SYS_LINKAT, shape: pair{0, 1, 2, 3}},
+	{name: "symlinkat", nr: unix.SYS_SYMLINKAT, shape: naming{dir: 1, path: 2}},
+	{name: "unlinkat", nr: unix.SYS_UNLINKAT, shape: unlinking{dir: 0, path: 1, flags: 2}},
+	{name: "mkdirat", nr: unix.SYS_MKDIRAT, shape: naming{dir: 0, path: 1}},
+
+	{name: "newfstatat", nr: newfstatat, shape: naming{dir: 0, path: 1, follow: true, flags: 3, noFollow: unix.AT_SYMLINK_NOFOLLOW}},
+	{name: "statx", nr: unix.SYS_STATX, shape: naming{dir: 0, path: 1, follow: true, flags: 2, noFollow: unix.AT_SYMLINK_NOFOLLOW}},
+	{name: "fstat", nr: unix.SYS_FSTAT, shape: descriptor{fd: 0, size: none, off: none}},
+	{name: "faccessat", nr: unix.SYS_FACCESSAT, shape: naming{dir: 0, path: 1, follow: true}},
+	{name: "faccessat2", nr: unix.SYS_FACCESSAT2, shape: naming{dir: 0, path: 1, follow: true, flags: 3, noFollow: unix.AT_SYMLINK_NOFOLLOW}},
+	{name: "readlinkat", nr: unix.SYS_READLINKAT, shape: naming{dir: 0, path: 1}},
+	{name: "getxattr", nr: unix.SYS_GETXATTR, shape: naming{dir: none, path: 0, follow: true}},
+	{name: "lgetxattr", nr: unix.SYS_LGETXATTR, shape: naming{dir: none, path: 0}},
+	{name: "fgetxattr", nr: unix.SYS_FGETXATTR, shape: descriptor{fd: 0, size: none, off: none}},
+	{name: "listxattr", nr: unix.SYS_LISTXATTR, shape: naming{dir: none, path: 0, follow: true}},
+	{name: "llistxattr", nr: unix.SYS_LLISTXATTR, shape: naming{dir: none, path: 0}},
+	{name: "flistxattr", nr: unix.SYS_FLISTXATTR, shape: descriptor{fd: 0, size: none, off: none}},
+
+	{name: "fchmod", nr: unix.SYS_FCHMOD, shape: descriptor{fd: 0, size: none, off: none}},
+	{name: "fchmodat", nr: unix.SYS_FCHMODAT, shape: naming{dir: 0, path: 1, follow: true}},
+	{name: "fchmodat2", nr: unix.SYS_FCHMODAT2, shape: naming{dir: 0, path: 1, follow: true, flags: 3, noFollow: unix.AT_SYMLINK_NOFOLLOW}},
+	{name: "fchown", nr: unix.SYS_FCHOWN, shape: descriptor{fd: 0, size: none, off: none}},
+	{name: "fchownat", nr: unix.SYS_FCHOWNAT, shape: naming{dir: 0, path: 1, follow: true, flags: 4, noFollow: unix.AT_SYMLINK_NOFOLLOW}},
+	{name: "utimensat", nr: unix.SYS_UTIMENSAT, shape: naming{dir: 0, path: 1, follow: true, flags: 3, noFollow: unix.AT_SYMLINK_NOFOLLOW}},
+	{name: "setxattr", nr: unix.SYS_SETXATTR, shape: naming{dir: none, path: 0, follow: true}},
+	{name: "lsetxattr", nr: unix.SYS_LSETXATTR, shape: naming{dir: none, path: 0}},
+	{name: "fsetxattr", nr: unix.SYS_FSETXATTR, shape: descriptor{fd: 0, size: none, off: none}},
+	{name: "removexattr", nr: unix.SYS_REMOVEXATTR, shape: naming{dir: none, path: 0, follow: true}},
+	{name: "lremovexattr", nr: unix.SYS_LREMOVEXATTR, shape: naming{dir: none, path: 0}},
+	{name: "fremovexattr", nr: unix.SYS_FREMOVEXATTR, shape: descriptor{fd: 0, size: none, off: none}},
+
+	{name: "flock", nr: unix.SYS_FLOCK, shape: locking{}},
+	{name: "fcntl", nr: unix.SYS_FCNTL, shape: locking{record: 2},
+		test: &argTest{1, allBits, []uint32{unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_SETLK, unix.F_OFD_SETLKW}}},
+	{name: "close", nr: unix.SYS_CLOSE, shape: descriptor{fd: 0, size: none, off: none}},
+	{name: "chdir", nr: unix.SYS_CHDIR, shape: naming{dir: none, path: 0, follow: true}},
+	{name: "fchdir", nr: unix.SYS_FCHDIR, shape: descriptor{fd: 0, size: none, off: none}},
+}
+
+// watched are no operations: calls after which some of the subject's file
+// access can no longer be seen. They are let through and noted.
+var watched = []call{
+	// MAP_SHARED is 1 and MAP_SHARED_VALIDATE 3; PROT_WRITE is looked at later.
+	{name: "mmap", nr: unix.SYS_MMAP, test: &argTest{3, unix.MAP_TYPE, []uint32{unix.MAP_SHARED, unix.MAP_SHARED_VALIDATE}}},
+	{name: "seccomp", nr: unix.SYS_SECCOMP, test: &argTest{0, allBits, []uint32{unix.SECCOMP_SET_MODE_FILTER}}},
+	{name: "prctl", nr: unix.SYS_PRCTL, test: &argTest{0, allBits, []uint32{unix.PR_SET_SECCOMP}}},
+}
+
+// callTable is every call this machine has, by number.
+var callTable = func() map[uint32]*call {
+	t := make(map[uint32]*call)
+	for _, list := range [][]call{commonCalls, legacyCalls, watched} {
+		for i := range list {
+			t[list[i].nr] = &list[i]
+		}
+	}
+	return t
+}()
+
+// callsOf picks the calls of this machine that have the given names.
+func callsOf(names []string) []call {
+	want := make(map[string]bool, len(names))
+	for _, n := range names {
+		want[n] = true
+	}
+	var out []call
+	for _, list := range [][]call{commonCalls, legacyCalls} {
+		for _, c := range list {
+			if want[c.name] {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// kindOf is the kind that op gives to a call's name.
+func kindOf(name string) op.Kind {
+	k, _ := op.CallKind(name)
+	return k
+}

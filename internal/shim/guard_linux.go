@@ -1,0 +1,259 @@
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// guardEnv names the descriptor that ties a supervisor to its guard. It never
+// reaches a subject.
+const guardEnv = "FAULTFS_GUARD"
+
+// orphaned is what a supervisor gets when its guard dies.
+const orphaned = syscall.SIGPWR
+
+// VoidStatus is the exit status of an experiment that did not take place.
+const VoidStatus = 125
+
+// Main runs body in a supervisor of its own, a second process whose guard the
+// calling one becomes, and returns its status. It must be called from the main
+// goroutine. Whichever of the two dies, the other one ends every subject:
+// without that, a subject would live on and its trapped calls would fail with
+// ENOSYS.
+func Main(body func() int) int {
+	fd, ok := os.LookupEnv(guardEnv)
+	if !ok {
+		return guard()
+	}
+	_ = os.Unsetenv(guardEnv)
+	if err := attach(fd); err != nil {
+		fmt.Fprintln(os.Stderr, "faultfs:", err)
+		return VoidStatus
+	}
+	return reap(body)
+}
+
+// attach makes this process a supervisor under a guard.
+func attach(text string) error {
+	fd, err := strconv.Atoi(text)
+	if err != nil {
+		return fmt.Errorf("%s=%q is no descriptor: unset it", guardEnv, text)
+	}
+	unix.CloseOnExec(fd)
+	guardSocket.fd = fd
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the subreaper of the subjects: %w", err)
+	}
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, orphaned)
+	go func() {
+		<-died
+		endAll()
+		os.Exit(VoidStatus)
+	}()
+	return nil
+}
+
+// endAll kills every subject.
+func endAll() {
+	families.Lock()
+	var all sync.WaitGroup
+	for _, r := range families.runs {
+		all.Add(1)
+		go func() { defer all.Done(); r.Kill() }()
+	}
+	families.Unlock()
+	all.Wait()
+}
+
+var guardSocket = struct {
+	sync.Mutex
+	fd int
+}{fd: -1}
+
+// guardListener gives the guard a duplicate of a listener: while it has one,
+// the calls of a subject whose supervisor has died wait instead of failing.
+func guardListener(listener int) {
+	guardSocket.Lock()
+	defer guardSocket.Unlock()
+	if guardSocket.fd >= 0 {
+		_ = unix.Sendmsg(guardSocket.fd, []byte{0}, unix.UnixRights(listener), nil, 0)
+	}
+}
+
+// guard starts the supervisor and waits for it.
+func guard() int {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		fmt.Fprintln(os.Stderr, "faultfs: become the subreaper of the supervisor:", err)
+		return VoidStatus
+	}
+	relayed := make(chan os.Signal, 16)
+	notifyUnlessIgnored(relayed, relayedSignals...)
+	pid, socket, err := startSupervisor()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faultfs: start the supervisor:", err)
+		return VoidStatus
+	}
+	go keepListeners(socket)
+	go func() {
+		for sig := range relayed {
+			_ = unix.Kill(pid, sig.(syscall.Signal))
+		}
+	}()
+	status := waitFor(pid)
+	if status.Exited() {
+		return status.ExitStatus()
+	}
+	n := endDescendants()
+	fmt.Fprintf(os.Stderr, "faultfs: the supervisor was killed (%v); %d processes of its subject were ended\n", status.Signal(), n)
+	return VoidStatus
+}
+
+// relayedSignals are passed on to the supervisor, and by it to the subject.
+var relayedSignals = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+	syscall.SIGUSR1, syscall.SIGUSR2,
+}
+
+// notifyUnlessIgnored leaves ignored what was ignored at the start (nohup): so
+// it stays for the subject.
+func notifyUnlessIgnored(c chan<- os.Signal, sigs ...os.Signal) {
+	for _, sig := range sigs {
+		if !signal.Ignored(sig) {
+			signal.Notify(c, sig)
+		}
+	}
+}
+
+// Relayed lists the signals that a supervisor gets for its subject.
+func Relayed() []os.Signal { return relayedSignals }
+
+// TakeTerminal gives a terminal back to the guard's process group, after a
+// subject had it in the foreground.
+func TakeTerminal(tty *os.File) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	// A group in the background that sets the foreground is sent SIGTTOU and
+	// stops, unless it blocks it.
+	var old, block unix.Sigset_t
+	block.Val[0] = 1 << (unix.SIGTTOU - 1)
+	if unix.PthreadSigmask(unix.SIG_BLOCK, &block, &old) != nil {
+		return
+	}
+	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }()
+	if group, err := unix.Getpgid(os.Getppid()); err == nil {
+		_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCSPGRP, group)
+	}
+}
+
+func startSupervisor() (pid, socket int, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer unix.Close(pair[1])
+	// High up, so that descriptors which the caller handed down keep their
+	// numbers.
+	theirs, err := unix.FcntlInt(uintptr(pair[1]), unix.F_DUPFD, 64)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer unix.Close(theirs)
+	// The first thread is ours for good: a parent's death is that of the
+	// thread which forked.
+	pid, err = syscall.ForkExec("/proc/self/exe", os.Args, &syscall.ProcAttr{
+		Env:   append(os.Environ(), guardEnv+"="+strconv.Itoa(theirs)),
+		Files: []uintptr{0, 1, 2},
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: orphaned},
+	})
+	return pid, pair[0], err
+}
+
+// keepListeners holds a duplicate of each listener until its subject has ended.
+func keepListeners(socket int) {
+	var kept []int
+	buf, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	for {
+		_, n, _, _, err := unix.Recvmsg(socket, buf, oob, unix.MSG_CMSG_CLOEXEC)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n == 0 {
+			return
+		}
+		kept = append(living(kept), rights(oob[:n])...)
+	}
+}
+
+func rights(oob []byte) []int {
+	msgs, _ := unix.ParseSocketControlMessage(oob)
+	var fds []int
+	for i := range msgs {
+		got, _ := unix.ParseUnixRights(&msgs[i])
+		fds = append(fds, got...)
+	}
+	return fds
+}
+
+func living(listeners []int) []int {
+	var rest []int
+	for _, fd := range listeners {
+		if hungUp(fd, 0) {
+			_ = unix.Close(fd)
+		} else {
+			rest = append(rest, fd)
+		}
+	}
+	return rest
+}
+
+// waitFor waits for one child and reaps any other that falls to us meanwhile.
+func waitFor(pid int) unix.WaitStatus {
+	for {
+		var ws unix.WaitStatus
+		got, err := unix.Wait4(-1, &ws, 0, nil)
+		if got == pid || err == unix.ECHILD {
+			return ws
+		}
+	}
+}
+
+// endDescendants kills all that descend from this process, until the kernel
+// says that there is nobody, and returns how many died.
+func endDescendants() int {
+	ended := 0
+	for {
+		killTree(os.Getpid(), 0)
+		for {
+			pid, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
+			if err == unix.ECHILD {
+				return ended
+			}
+			if pid <= 0 {
+				break
+			}
+			ended++
+		}
+		time.Sleep(exterminatePause)
+	}
+}
+
+func killTree(pid, depth int) {
+	const deepest = 1000 // a cycle cannot be, but a pid may be reused under us
+	if depth > deepest {
+		return
+	}
+	for _, child := range children(pid) {
+		_ = unix.Kill(child, unix.SIGKILL)
+		killTree(child, depth+1)
+	}
+}

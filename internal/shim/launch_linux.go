@@ -1,0 +1,107 @@
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// Start runs cmd under supervision. It returns once the program has been
+// executed; everything it does from its first instruction on is seen.
+func Start(cmd Command, cfg Config) (*Run, error) {
+	root, err := ResolveTree(cfg.Tree)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := filter(append(callsOf(cfg.Calls), watched...))
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(cfg, root)
+	launched := make(chan error)
+	go r.launch(cmd, prog, launched)
+	if err := <-launched; err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// ResolveTree is the true absolute path of a directory.
+func ResolveTree(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return "", fmt.Errorf("resolve the tree %s: %w", dir, err)
+	}
+	if fi, err := os.Stat(abs); err != nil || !fi.IsDir() {
+		return "", fmt.Errorf("the tree %s is not a directory", dir)
+	}
+	return abs, nil
+}
+
+// launch puts the filter on a thread of its own, starts the program from it,
+// and lets the thread die: its filter cannot be taken off, and as long as it
+// lives the listener would not tell us of the subject's end.
+//
+// The receiving thread must run before the program starts, because from the
+// filter on this thread's own calls may be trapped.
+func (r *Run) launch(cmd Command, prog []bpf.RawInstruction, launched chan<- error) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
+	if cmd.Dir != "" {
+		// A chdir between vfork and exec would be trapped while the collector
+		// may be waiting for us; here it is not yet.
+		if err := enter(cmd.Dir); err != nil {
+			launched <- err
+			return
+		}
+	}
+	listener, err := install(prog)
+	if err != nil {
+		launched <- installError(err)
+		return
+	}
+	r.listener = listener
+	guardListener(listener)
+	go r.serve()
+	files := []uintptr{cmd.Stdin.Fd(), cmd.Stdout.Fd(), cmd.Stderr.Fd()}
+	pid, err := syscall.ForkExec(cmd.Path, cmd.Args, &syscall.ProcAttr{
+		Env:   cmd.Env,
+		Files: files,
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Foreground: cmd.Foreground, Ctty: 0},
+	})
+	if err != nil {
+		launched <- fmt.Errorf("start %s: %w", cmd.Path, err)
+		return
+	}
+	r.started(pid)
+	launched <- nil
+}
+
+// enter changes the calling thread's working directory and no other's.
+func enter(dir string) error {
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return fmt.Errorf("give the launching thread a directory of its own: %w", err)
+	}
+	if err := unix.Chdir(dir); err != nil {
+		return fmt.Errorf("enter %s: %w", dir, err)
+	}
+	return nil
+}
+
+func installError(err error) error {
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		return voidf("this process is already supervised by another seccomp listener, and the kernel allows one: run faultfs outside of it")
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
+		return voidf("the kernel refuses a seccomp listener with WAIT_KILLABLE_RECV (%v): Linux 5.19 or newer is needed; see faultfs doctor", err)
+	}
+	return voidf("install the seccomp filter: %v; see faultfs doctor", err)
+}

@@ -1,0 +1,347 @@
+package shim
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"faultlab/internal/op"
+	"faultlab/internal/rule"
+)
+
+// Run is one subject under supervision.
+type Run struct {
+	cfg      Config
+	root     string
+	listener int
+	pid      int // the first process
+
+	look *looker
+	op   op.Op // the operation being decided; the receiving thread's
+
+	// answer guards every answer: once killed is set, none is given.
+	answer sync.Mutex
+	killed bool
+	byRule bool
+
+	mu      sync.Mutex
+	again   map[uint32]*encore // by thread: a call that will come once more
+	known   map[int]bool       // threads that called
+	reasons []string           // why the run is void
+	notes   []string
+	leaders map[int]int // thread -> process
+	lastID  uint64
+	lastTid uint32
+
+	observing sync.Mutex
+	acting    sync.WaitGroup // goroutines that hold an operation
+	exited    chan struct{}  // the first process has ended
+	status    unix.WaitStatus
+	ended     chan struct{} // the last process has ended
+}
+
+func newRun(cfg Config, root string) *Run {
+	return &Run{
+		cfg: cfg, root: root, listener: -1,
+		look:    newLooker(root),
+		again:   make(map[uint32]*encore),
+		known:   make(map[int]bool),
+		leaders: make(map[int]int),
+		exited:  make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+}
+
+func (r *Run) started(pid int) {
+	r.pid = pid
+	r.mu.Lock()
+	r.known[pid] = true
+	r.mu.Unlock()
+	enroll(r)
+	go watch(pid)
+}
+
+// Pid is the id of the subject's first process.
+func (r *Run) Pid() int { return r.pid }
+
+// Signal passes a signal to the subject's first process, as its parent would.
+func (r *Run) Signal(sig syscall.Signal) error {
+	select {
+	case <-r.exited:
+		return unix.ESRCH
+	default:
+		return unix.Kill(r.pid, sig)
+	}
+}
+
+// serve receives at once and answers what it can by itself: a call that its
+// caller's signals reach before we have received it is broken off, and leaves
+// a gap in the ids.
+func (r *Run) serve() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(r.ended)
+	restore := shortSlice()
+	defer restore()
+	wakeInSync(r.listener)
+	var n notification
+	for {
+		if receiveNeedsPoll && hungUp(r.listener, -1) {
+			return
+		}
+		switch errno := receive(r.listener, &n); errno {
+		case 0:
+			r.count(n.id)
+			r.handle(&n)
+		case unix.EINTR:
+		case unix.ENOENT: // the caller is gone; or every caller
+			if hungUp(r.listener, 0) {
+				return
+			}
+		default:
+			r.void("receive from the kernel: %v", errno)
+			r.Kill()
+			return
+		}
+	}
+}
+
+// count watches the ids, which are consecutive.
+func (r *Run) count(id uint64) {
+	if r.lastID != 0 && id != r.lastID+1 {
+		r.void("a signal broke off %d of the subject's calls before the supervisor had them; repeat the run", id-r.lastID-1)
+	}
+	r.lastID = id
+}
+
+// hungUp reports whether no process with the filter is left. It waits for that
+// or for a call, up to the given milliseconds.
+func hungUp(fd, ms int) bool {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(p, ms); err != unix.EINTR {
+			return p[0].Revents&unix.POLLHUP != 0
+		}
+	}
+}
+
+// shortSlice asks for short turns, which lets the receiving thread run soon
+// after it was woken on a busy machine. It needs no privilege.
+func shortSlice() (restore func()) {
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err != nil || attr.Policy != unix.SCHED_NORMAL {
+		return func() {}
+	}
+	old := attr.Runtime
+	attr.Runtime = 100_000 // ns, the least that the kernel takes
+	_ = unix.SchedSetAttr(0, attr, 0)
+	return func() {
+		attr.Runtime = old
+		_ = unix.SchedSetAttr(0, attr, 0)
+	}
+}
+
+// handle decides one call. It must not block.
+func (r *Run) handle(n *notification) {
+	r.remember(n.tid)
+	if n.arch != nativeArch || foreignFrom != 0 && n.nr >= foreignFrom {
+		r.void("%s makes calls of another architecture, which are not covered", programOf(int(n.tid)))
+		r.proceed(n)
+		return
+	}
+	c := callTable[n.nr]
+	switch {
+	case c == nil:
+		r.proceed(n)
+	case c.shape == nil:
+		r.watchCall(c, n)
+		r.proceed(n)
+	case r.repeated(n):
+	default:
+		r.decide(c, n)
+	}
+}
+
+func (r *Run) decide(c *call, n *notification) {
+	o := &r.op
+	*o = op.Op{Actor: r.cfg.Actor, Tid: int(n.tid), Call: c.name, Kind: kindOf(c.name), Off: -1, Size: -1}
+	if !c.shape.read(r.look, n, o) || !r.shown(o) {
+		r.proceed(n)
+		return
+	}
+	if r.cfg.Observer != nil {
+		o.Pid = r.processOf(o.Tid)
+	}
+	if r.cfg.Names {
+		o.Proc, o.Script = programNames(o.Tid)
+	}
+	action, fired := r.cfg.Decider.Decide(o)
+	if fired == nil {
+		r.proceed(n)
+		r.saw(o, Result{})
+		return
+	}
+	r.act(&held{notification: *n, call: c, op: *o, action: action, rule: fired})
+}
+
+func (r *Run) shown(o *op.Op) bool {
+	return r.cfg.Outside || inside(o.Path) || inside(o.To)
+}
+
+func (r *Run) saw(o *op.Op, res Result) {
+	if r.cfg.Observer == nil {
+		return
+	}
+	r.observing.Lock()
+	defer r.observing.Unlock()
+	r.cfg.Observer.Saw(o, res)
+}
+
+// remember keeps who called, so that a process that has left its family is
+// still known as this run's.
+func (r *Run) remember(tid uint32) {
+	if tid == r.lastTid {
+		return
+	}
+	r.lastTid = tid
+	r.mu.Lock()
+	r.known[int(tid)] = true
+	r.mu.Unlock()
+}
+
+// processOf is the process of a thread.
+func (r *Run) processOf(tid int) int {
+	pid, ok := r.leaders[tid]
+	if !ok {
+		pid = leaderOf(tid)
+		r.leaders[tid] = pid
+	}
+	return pid
+}
+
+// watchCall notes what goes on unseen from here.
+func (r *Run) watchCall(c *call, n *notification) {
+	if c.name != "mmap" {
+		r.note("%s installs a filter of its own: calls that it refuses itself are not seen", programOf(int(n.tid)))
+		return
+	}
+	if n.args[2]&unix.PROT_WRITE == 0 {
+		return
+	}
+	var path string
+	if r.look.descriptor(int(n.tid), n.args[4], &path) && inside(path) {
+		r.note("%s is mapped for writing: what is stored through the map is not seen", path)
+	}
+}
+
+// proceed lets the call go on.
+func (r *Run) proceed(n *notification) {
+	r.reply(&response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE})
+}
+
+// reply answers, unless the subject is being ended. It reports whether the
+// caller was still there.
+func (r *Run) reply(resp *response) bool {
+	r.answer.Lock()
+	defer r.answer.Unlock()
+	if r.killed {
+		return false
+	}
+	return send(r.listener, resp) == 0
+}
+
+func (r *Run) void(format string, args ...any) { r.tell(&r.reasons, format, args...) }
+func (r *Run) note(format string, args ...any) { r.tell(&r.notes, format, args...) }
+
+// maxSaid bounds what a run complains about.
+const maxSaid = 16
+
+func (r *Run) tell(list *[]string, format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, said := range *list {
+		if said == s {
+			return
+		}
+	}
+	if len(*list) < maxSaid {
+		*list = append(*list, s)
+	}
+}
+
+// Limits say how long a run may last.
+type Limits struct {
+	Timeout time.Duration // for the first process; 0: none
+	Grace   time.Duration // for what outlives it
+}
+
+// Wait waits for the end of the last process of the subject. What outlives the
+// first one by more than the grace is ended and named. A *Void error says that
+// the experiment did not take place; the exit is then as far as it came.
+func (r *Run) Wait(lim Limits) (Exit, error) {
+	timeout := after(lim.Timeout)
+	select {
+	case <-r.exited:
+	case <-timeout:
+		r.void("the program did not end within %v and was killed", lim.Timeout)
+		r.Kill()
+		<-r.exited
+	}
+	orphans := r.outlived(lim.Grace)
+	r.acting.Wait()
+	r.look.close()
+	_ = unix.Close(r.listener)
+	discharge(r)
+	for prog, errno := range r.look.blind {
+		r.void("%s cannot be looked into (%v): it is setuid, execute-only or not dumpable, which is not covered", prog, errno)
+	}
+	exit := Exit{Code: r.status.ExitStatus(), ByRule: r.byRule, Orphans: orphans, Notes: r.notes}
+	if r.status.Signaled() {
+		exit.Code, exit.Signal = 0, r.status.Signal()
+	}
+	if len(r.reasons) > 0 {
+		return exit, &Void{r.reasons}
+	}
+	return exit, nil
+}
+
+func after(d time.Duration) <-chan time.Time {
+	if d <= 0 {
+		return nil
+	}
+	return time.After(d)
+}
+
+// outlived waits for the last process, and ends what is left after the grace.
+func (r *Run) outlived(grace time.Duration) []string {
+	select {
+	case <-r.ended:
+		return nil
+	case <-time.After(grace):
+	}
+	var orphans []string
+	for _, pid := range r.members() {
+		orphans = append(orphans, fmt.Sprintf("%d %s", pid, programOf(pid)))
+	}
+	byRule := r.byRule
+	r.Kill()
+	<-r.ended
+	if byRule {
+		return nil // a kill that was still under way
+	}
+	return orphans
+}
+
+// held is an operation that waits for its answer, and what a rule wants done.
+type held struct {
+	notification
+	call   *call
+	op     op.Op
+	action rule.Action
+	rule   *rule.Rule
+}

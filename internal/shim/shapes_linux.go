@@ -1,0 +1,204 @@
+package shim
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"faultlab/internal/op"
+)
+
+// none stands for an argument that a call does not have.
+const none = -1
+
+// A shape reads a call's arguments into an operation. It reports whether the
+// call is an operation on a file that has a name.
+type shape interface {
+	read(l *looker, n *notification, o *op.Op) bool
+}
+
+// descriptor is a call on an open file: read, write, fsync, close …
+type descriptor struct{ fd, size, off int }
+
+func (s descriptor) read(l *looker, n *notification, o *op.Op) bool {
+	o.Off, o.Size = argument(n, s.off), argument(n, s.size)
+	return l.descriptor(int(n.tid), n.args[s.fd], &o.Path)
+}
+
+// vector is a scattered read or write: struct iovec in argument 1, its length
+// in argument 2.
+type vector struct{ fd, off int }
+
+func (s vector) read(l *looker, n *notification, o *op.Op) bool {
+	if !l.descriptor(int(n.tid), n.args[s.fd], &o.Path) {
+		return false
+	}
+	o.Off, o.Size = argument(n, s.off), 0
+	for _, v := range l.vectors(int(n.tid), n.args[1], n.args[2]) {
+		o.Size += int64(v.size)
+	}
+	return true
+}
+
+// copying moves data between two open files. It is a write where the target is
+// in the tree, else a read where the source is.
+type copying struct{ from, to, size int }
+
+func (s copying) read(l *looker, n *notification, o *op.Op) bool {
+	o.Off, o.Size = -1, argument(n, s.size)
+	var target string
+	ok := l.descriptor(int(n.tid), n.args[s.to], &target)
+	if ok && inside(target) {
+		o.Path = target
+		return true
+	}
+	if l.descriptor(int(n.tid), n.args[s.from], &o.Path) && inside(o.Path) {
+		o.Kind = op.Read
+		return true
+	}
+	o.Path = target
+	return ok
+}
+
+// naming is a call on a path.
+type naming struct {
+	dir, path int
+	follow    bool   // a symbolic link at the end is followed …
+	flags     int    // … unless argument flags
+	noFollow  uint64 // has this bit
+	size      int    // 0: none
+}
+
+func (s naming) read(l *looker, n *notification, o *op.Op) bool {
+	follow := s.follow
+	if s.noFollow != 0 && n.args[s.flags]&s.noFollow != 0 {
+		follow = false
+	}
+	if s.size != 0 {
+		o.Size = argument(n, s.size)
+	}
+	f, ok := l.named(n, s.dir, s.path, follow)
+	o.Path = f.path
+	return ok
+}
+
+// pair is a rename or a hard link: two names.
+type pair struct{ dir, path, toDir, toPath int }
+
+func (s pair) read(l *looker, n *notification, o *op.Op) bool {
+	from, ok := l.named(n, s.dir, s.path, false)
+	to, ok2 := l.named(n, s.toDir, s.toPath, false)
+	o.Path, o.To, o.Replaces = from.path, to.path, to.exists
+	if !inside(o.Path) && inside(o.To) {
+		o.Path, o.To = o.To, o.Path
+	}
+	return ok && ok2
+}
+
+// unlinking is unlink, and rmdir in its *at form.
+type unlinking struct{ dir, path, flags int }
+
+func (s unlinking) read(l *looker, n *notification, o *op.Op) bool {
+	if s.flags != none && n.args[s.flags]&unix.AT_REMOVEDIR != 0 {
+		o.Kind = op.Rmdir
+	}
+	f, ok := l.named(n, s.dir, s.path, false)
+	o.Path = f.path
+	return ok
+}
+
+// opening is every form of open. Whether it creates or truncates is decided
+// by what is there when the call is trapped: sqlite opens the database that it
+// has with O_CREAT.
+type opening struct {
+	dir, path, flags int
+	how              int    // 0, or where struct open_how is
+	fixed            uint64 // flags that the call implies
+}
+
+func (s opening) read(l *looker, n *notification, o *op.Op) bool {
+	flags := s.fixed
+	if s.flags != none {
+		flags = n.args[s.flags]
+	} else if s.how != 0 {
+		flags = l.word(int(n.tid), n.args[s.how])
+	}
+	const exclusive = unix.O_CREAT | unix.O_EXCL
+	follow := flags&unix.O_NOFOLLOW == 0 && flags&exclusive != exclusive
+	f, ok := l.named(n, s.dir, s.path, follow)
+	o.Path, o.Kind = f.path, op.Open
+	switch {
+	case flags&unix.O_TMPFILE == unix.O_TMPFILE:
+		o.Kind = op.Create
+	case !f.exists && flags&unix.O_CREAT != 0:
+		o.Kind = op.Create
+	case f.exists && flags&exclusive != exclusive && flags&unix.O_TRUNC != 0 && f.size > 0:
+		o.Kind, o.Also, o.Size = op.Truncate, op.Open, 0
+	}
+	return ok
+}
+
+// socket is bind or connect: the path stands in a struct sockaddr_un.
+type socket struct {
+	addr, size int
+	follow     bool
+}
+
+func (s socket) read(l *looker, n *notification, o *op.Op) bool {
+	const longest = 2 + 108
+	size := min(n.args[s.size], longest)
+	buf := l.scratch[:size]
+	got, errno := peek(int(n.tid), n.args[s.addr], buf)
+	if errno != 0 {
+		l.blame(int(n.tid), errno)
+		return false
+	}
+	if got < 4 || binary.NativeEndian.Uint16(buf) != unix.AF_UNIX || buf[2] == 0 {
+		return false
+	}
+	f, ok := l.resolve(int(n.tid), unix.AT_FDCWD, untilNul(buf[2:got]), s.follow)
+	o.Path = f.path
+	return ok
+}
+
+// locking is flock, or fcntl on a record; releasing is no operation.
+type locking struct{ record int }
+
+func (s locking) read(l *looker, n *notification, o *op.Op) bool {
+	if s.record == 0 {
+		if n.args[1]&(unix.LOCK_SH|unix.LOCK_EX) == 0 {
+			return false
+		}
+	} else if int16(l.word(int(n.tid), n.args[s.record])) == unix.F_UNLCK {
+		return false
+	}
+	return l.descriptor(int(n.tid), n.args[0], &o.Path)
+}
+
+// wholeTree is a call without a file: sync.
+type wholeTree struct{}
+
+func (wholeTree) read(_ *looker, _ *notification, o *op.Op) bool {
+	o.Path = "."
+	return true
+}
+
+// argument is the value of argument i, or -1.
+func argument(n *notification, i int) int64 {
+	if i == none {
+		return -1
+	}
+	return int64(n.args[i])
+}
+
+// inside reports whether a path as the shim prints it lies in the tree.
+func inside(path string) bool { return path != "" && path[0] != '/' }
+
+func untilNul(b []byte) string {
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i])
+		}
+	}
+	return string(b)
+}
