@@ -40,7 +40,7 @@ func (s Signal) String() string {
 }
 
 var errnos = numbers[Errno](errnoNames[:], map[string]Errno{
-	"EWOULDBLOCK": 11, "EDEADLOCK": 35, "ENOTSUP": 95,
+	"EWOULDBLOCK": 11, "EDEADLOCK": 35, "ENOTSUP": 95, "EFSCORRUPTED": 117,
 })
 
 var signals = numbers[Signal](signalNames[:], map[string]Signal{
@@ -79,7 +79,7 @@ var errnoNames = [...]string{
 	115: "EINPROGRESS", 116: "ESTALE", 117: "EUCLEAN", 118: "ENOTNAM", 119: "ENAVAIL", 120: "EISNAM",
 	121: "EREMOTEIO", 122: "EDQUOT", 123: "ENOMEDIUM", 124: "EMEDIUMTYPE", 125: "ECANCELED",
 	126: "ENOKEY", 127: "EKEYEXPIRED", 128: "EKEYREVOKED", 129: "EKEYREJECTED", 130: "EOWNERDEAD",
-	131: "ENOTRECOVERABLE", 132: "ERFKILL", 133: "EHWPOISON",
+	131: "ENOTRECOVERABLE", 132: "ERFKILL", 133: "EHWPOISON", 134: "EFTYPE",
 }
 
 var signalNames = [...]string{

@@ -34,12 +34,8 @@ func newHoles(glob string) *holes {
 // match must see every path of the run: it numbers as it goes. Its answer for
 // a path stays the same.
 func (h *holes) match(name string) bool {
-	// The shape is asked first because the search below takes long to fail.
-	if !doublestar.MatchUnvalidated(h.shape, name) {
-		return false
-	}
-	values := make([]string, len(h.places))
-	if !fill(h.pieces, name, values) {
+	values := h.fill(name)
+	if values == nil {
 		return false
 	}
 	all := true
@@ -60,25 +56,47 @@ func (p *place) numberOf(v string) int {
 	return i + 1
 }
 
-// fill finds the values between pieces in name: the leftmost, and of those the
-// longest.
-func fill(pieces []string, name string, values []string) bool {
-	if len(values) == 0 {
-		return doublestar.MatchUnvalidated(pieces[0], name)
+// fill finds what stands in the holes of name, nil where it does not match: in
+// each the leftmost value, and of those the longest, with which the glob
+// matches. Doublestar is asked about whole globs only, because its answers for
+// the pieces of one do not add up: "**/*" does not match an empty prefix.
+func (h *holes) fill(name string) []string {
+	if !doublestar.MatchUnvalidated(h.shape, name) {
+		return nil
 	}
-	for start := range len(name) {
-		if !doublestar.MatchUnvalidated(pieces[0], name[:start]) {
-			continue
-		}
-		longest := strings.IndexByte(name[start:]+"/", '/')
-		for n := longest; n > 0; n-- {
-			if fill(pieces[1:], name[start+n:], values[1:]) {
-				values[0] = name[start : start+n]
-				return true
+	var values []string
+	glob := h.pieces[0]
+	for i := range h.places {
+		open := strings.Join(h.pieces[i+1:], "?*")
+		value := longest(name, literalHead(glob), func(v string) bool {
+			return doublestar.MatchUnvalidated(glob+escape(v)+open, name)
+		})
+		values = append(values, value)
+		glob += escape(value) + h.pieces[i+1]
+	}
+	return values
+}
+
+// longest is the leftmost and longest run of characters of name, not before
+// from and without a slash, that fits.
+func longest(name string, from int, fits func(string) bool) string {
+	for start := from; start < len(name); start++ {
+		for n := strings.IndexByte(name[start:]+"/", '/'); n > 0; n-- {
+			if v := name[start : start+n]; fits(v) {
+				return v
 			}
 		}
 	}
-	return false
+	return ""
+}
+
+// literalHead is how many bytes of any match a glob fixes from the left. It
+// spares most of the search.
+func literalHead(glob string) int {
+	if i := strings.IndexAny(glob, special); i >= 0 {
+		return i
+	}
+	return len(glob)
 }
 
 func hasHole(glob string) bool {

@@ -128,16 +128,32 @@ func Literal(path string) string {
 	if path != "" && path != "." && !strings.Contains(path, "/") {
 		b.WriteString("./")
 	}
-	for i := 0; i < len(path); i++ {
-		if _, width := holeAt(path[i:]); width > 0 {
+	for i := 0; i < len(path); {
+		_, width := holeAt(path[i:])
+		if width > 0 {
 			b.WriteString(path[i : i+width])
-			i += width - 1
-			continue
+		} else {
+			width = 1
+			b.WriteString(escape(path[i : i+width]))
 		}
-		if strings.IndexByte(`*?[]{}\`, path[i]) >= 0 {
+		i += width
+	}
+	return b.String()
+}
+
+// special holds the bytes that mean something in a glob.
+const special = `*?[]{}\`
+
+func escape(text string) string {
+	if !strings.ContainsAny(text, special) {
+		return text
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		if strings.IndexByte(special, text[i]) >= 0 {
 			b.WriteByte('\\')
 		}
-		b.WriteByte(path[i])
+		b.WriteByte(text[i])
 	}
 	return b.String()
 }
