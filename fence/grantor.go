@@ -247,7 +247,7 @@ func (g *Grantor) Close() error {
 	if errors.Is(g.broken, ErrClosed) {
 		return nil
 	}
-	g.broken = fmt.Errorf("grantor %s: %w", show(g.f.path), ErrClosed)
+	g.broken = fmt.Errorf("grantor %s: %w: open it, or start the coordinator, again", show(g.f.path), ErrClosed)
 	close(g.changed)
 	g.changed = nil
 	return g.f.close()
