@@ -17,6 +17,7 @@ var hotRules = map[string]string{
 	"literal":     "on write path=data/run.lock do fail EIO",
 	"base":        "on write path=run.lock do fail EIO",
 	"baseglob":    "on mutate path=*.lock do fail EIO",
+	"branches":    "on mutate path=*.{lock,pid} do fail EIO",
 	"counted":     "on write path=results.jsonl nth=2147483647 do fail EIO",
 	"call":        "on pwrite64 path=*.jsonl do fail EIO",
 	"absolute":    "on write path=/tree/data/x do fail EIO",

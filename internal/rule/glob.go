@@ -113,7 +113,7 @@ func relative(name, root string) string {
 	if root != "/" {
 		root += "/"
 	}
-	if rest, ok := strings.CutPrefix(name, root); ok && rest != "" {
+	if rest, ok := strings.CutPrefix(name, root); ok {
 		return rest
 	}
 	return name

@@ -99,6 +99,15 @@ func literalHead(glob string) int {
 	return len(glob)
 }
 
+// holesAsText makes a glob of which the holes match their own spelling.
+func holesAsText(glob string) string {
+	pieces, places := split(glob)
+	for i, p := range places {
+		pieces[i] += escape(fmt.Sprintf("{%d}", p.number))
+	}
+	return strings.Join(pieces, "")
+}
+
 func hasHole(glob string) bool {
 	_, places := split(glob)
 	return len(places) > 0

@@ -165,7 +165,7 @@ func (c *counter) dueShort(o *op.Op, kinds op.Set) Action {
 	case c.shortened && kinds.Meets(c.parts) && (c.owed || c.rule.Nth.Has(c.count)):
 		c.owed = false
 		return Action{Verb: DoFail, Errno: c.rule.Errno}
-	case c.shortened || !c.rule.Nth.Has(c.count) || !c.cuts(o, kinds):
+	case !c.rule.Nth.Has(c.count) || !c.cuts(o, kinds):
 		return Action{}
 	}
 	c.shortened = c.rule.Errno != 0

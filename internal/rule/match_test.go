@@ -155,6 +155,16 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+func TestHolesKeepOnlyWhatTheyNeed(t *testing.T) {
+	h := newHoles("t.{2}")
+	for i := range 10 {
+		h.match("t." + strconv.Itoa(i))
+	}
+	if got := strings.Join(h.places[0].values, " "); got != "0 1" {
+		t.Errorf("kept %s, want 0 1", got)
+	}
+}
+
 func TestAbsoluteInRoot(t *testing.T) {
 	for glob, name := range map[string]string{"/x": "x", "/": ".", "/*": "x"} {
 		if !matchPath(glob, "/")(name) {

@@ -13,9 +13,10 @@ const nearestCount = 3
 
 // Nearest returns the few seen points that come closest to what r asked for,
 // closest first, for the message of a rule that never fired: one for each
-// actor, kind and path, and of those the one whose number is closest.
+// actor, kind and path, and of those the one whose number is closest. A
+// placeholder in r is compared with the points' canonical names.
 func Nearest(r Rule, seen []op.Point) []op.Point {
-	j := judge{rule: r, kinds: wordKinds(r.Word), matches: matchPath(r.Path, "")}
+	j := judge{rule: r, kinds: wordKinds(r.Word), matches: matchPath(holesAsText(r.Path), "")}
 	best := make(map[op.Point]int) // a point without its number -> its place in near
 	var near []scored
 	for _, p := range seen {
@@ -83,7 +84,7 @@ func (j judge) score(p op.Point) score {
 // pathScore compares the base names where the glob does not match: a path that
 // was written from the wrong directory has the right one.
 func (j judge) pathScore(path string) int {
-	if path == j.rule.Path || j.matches(path) {
+	if j.matches(path) {
 		return 0
 	}
 	if j.rule.Path == "" {

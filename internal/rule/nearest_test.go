@@ -37,6 +37,22 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.rule, s, c.want)
 		}
 	}
+	seen = []op.Point{
+		{Actor: 'B', Kind: op.Write, Path: "x", Nth: 1},
+		{Kind: op.Write, Path: "x", Nth: 1},
+		{Actor: 'A', Kind: op.Read, Path: "x", Nth: 1},
+		{Kind: op.Write, Path: "tmp.{2}", Nth: 1},
+		{Kind: op.Write, Path: "tmp.{1}", Nth: 1},
+	}
+	for rule, want := range map[string]op.Point{
+		"write path=x actor=A do kill": seen[1],
+		"write path=tmp.{2} do kill":   seen[3],
+		"write path=tmp.{1} do kill":   seen[4],
+	} {
+		if got := Nearest(mustParse(t, rule), seen); got[0] != want {
+			t.Errorf("%s: nearest is %s, want %s", rule, got[0], want)
+		}
+	}
 	if got := Nearest(mustParse(t, "write do kill"), nil); got != nil {
 		t.Errorf("nothing was seen, but nearest is %v", got)
 	}

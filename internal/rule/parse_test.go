@@ -61,6 +61,7 @@ func TestParseErrors(t *testing.T) {
 		{"on none do fail EIO", `col 4: unknown operation "none" (` + kinds + ")"},
 		{"on write fail EIO", `col 10: expected a key (path=, nth=, proc=, actor=, budget=) or "do", found "fail"`},
 		{"on write pth=x do kill", `col 10: unknown key "pth": did you mean "path"? (keys: path, nth, proc, actor, budget)`},
+		{"on write no=1 do kill", `col 10: unknown key "no" (keys: path, nth, proc, actor, budget)`},
 		{"on write colour=x do kill", `col 10: unknown key "colour" (keys: path, nth, proc, actor, budget)`},
 		{"on write nth=1 path=x nth=2 do kill", `col 23: duplicate key "nth"`},
 		{"on write path=x", `col 16: expected "do" and an action (fail, short, kill, signal, delay, hold)`},
@@ -84,6 +85,7 @@ func TestParseErrors(t *testing.T) {
 		{"on write do signal SIGTREM", `col 20: unknown signal "SIGTREM": did you mean "SIGTERM"?`},
 		{"on write do delay 50", `col 19: bad delay "50": expected a time above 0 with its unit, such as 50ms or 2s`},
 		{"on write do delay -1s", `col 19: bad delay "-1s": expected a time above 0 with its unit, such as 50ms or 2s`},
+		{"on write do delay 0s", `col 19: bad delay "0s": expected a time above 0 with its unit, such as 50ms or 2s`},
 		{"on write do hold", `col 17: hold needs until=FILE: expected "hold until=FILE [mark=FILE]"`},
 		{"on write do hold mark=m", `col 24: hold needs until=FILE: expected "hold until=FILE [mark=FILE]"`},
 		{"on write do hold until=", `col 18: until= needs a file`},
@@ -196,6 +198,14 @@ func TestCheckSet(t *testing.T) {
 		if c.want != "" && !errors.As(err, &o) {
 			t.Errorf("%q: %T is no *OverlapError", c.rules, err)
 		}
+	}
+}
+
+func TestCheckSetTakesAnyBudgetBelowOneForNone(t *testing.T) {
+	a, b := mustParse(t, "write do kill"), mustParse(t, "write do kill")
+	b.Budget = -1
+	if CheckSet([]Rule{a, b}) == nil {
+		t.Error("no overlap found")
 	}
 }
 
