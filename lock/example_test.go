@@ -15,7 +15,9 @@ func Example() {
 	path := filepath.Join(dir, "run.lock")
 	options := lock.Options{
 		// What a refusal tells the operator to run. Everything in it is quoted, nothing depends on a working directory.
-		Clear: func(token string) string { return lock.Quote("/usr/bin/tool", "unlock", "--data", dir, "--token", token) },
+		Clear: func(token string) string {
+			return lock.Quote("/usr/bin/tool", "unlock", "--data", dir, "--token", token)
+		},
 	}
 
 	mine, err := lock.Acquire(path, options)
@@ -50,7 +52,7 @@ func ExampleBreak() {
 	var changed *lock.ChangedError
 	fmt.Println("a second operator is refused:", errors.As(lock.Break(path, seen.Token), &changed))
 	// Output:
-	// unreadable empty
+	// half-made empty
 	// cleared: <nil>
 	// a second operator is refused: true
 }

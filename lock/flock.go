@@ -102,7 +102,7 @@ func InspectFlock(path string) (Status, error) {
 	s, err := Inspect(path)
 	switch {
 	case err != nil:
-	case s.State == Unreadable && s.Token != "", s.State == Gone, s.State == Zombie, s.State == Reused:
+	case s.State == HalfMade, s.State == Gone, s.State == Zombie, s.State == Reused:
 		s = Status{Path: s.Path, State: Free}
 	default:
 		s.Token = "" // there is nothing to break

@@ -22,7 +22,8 @@ const (
 	Zombie     State = "zombie"     // it has ended, and its parent has not collected it
 	Reused     State = "pid reused" // it is gone, and another process has its number
 	Elsewhere  State = "other host" // it runs on another machine or in another container: cannot be seen from here
-	Unreadable State = "unreadable" // no complete record: half-made, damaged, or not a lock at all
+	HalfMade   State = "half-made"  // the record is missing or incomplete: it is being written, or its writer died
+	Unreadable State = "unreadable" // not a record of this package, or not even a file
 	Unknown    State = "unknown"    // the process cannot be examined on this system
 )
 
@@ -30,7 +31,7 @@ const (
 type Status struct {
 	Path   string // absolute
 	State  State
-	Record Record // zero if State is Free or Unreadable
+	Record Record // zero if State is Free, HalfMade or Unreadable
 	Detail string // what is known beyond the state; one line, may be empty
 	// Token is what Break wants: the record's token, or, where no record can be read, the identity of the file that was
 	// looked at ("inode:DEV:INO:CTIME_NS:SIZE"). Empty if State is Free, or if no file can be opened at the path.
@@ -82,6 +83,9 @@ func (s *Status) read(f *os.File) (err error) {
 	record, err := parseRecord(content)
 	if err != nil {
 		s.State, s.Detail = Unreadable, err.Error()
+		if _, ok := err.(halfMade); ok {
+			s.State = HalfMade
+		}
 		return nil
 	}
 	s.Record, s.Token = record, record.Token
@@ -126,7 +130,9 @@ func (e *HeldError) advice() string {
 	switch {
 	case e.State == Free:
 		return ": run again"
-	case e.Clear == "" && e.State != Unreadable: // held by the kernel
+	case e.State == Unreadable && e.Clear == "":
+		return ": it is no lock, move it out of the way"
+	case e.Clear == "": // held by the kernel
 		return ": wait until it ends"
 	}
 	switch e.State {
@@ -134,10 +140,7 @@ func (e *HeldError) advice() string {
 		return ": wait until it ends, or, if it must lose the lock, "
 	case Elsewhere, Unknown:
 		return ": if you know that it is gone, "
-	case Unreadable:
-		if e.Clear == "" {
-			return ": it is no lock, move it out of the way"
-		}
+	case HalfMade:
 		return ": run again, and if it still says so, "
 	}
 	return ": "
@@ -148,11 +151,10 @@ func (s Status) String() string {
 	switch s.State {
 	case Free:
 		return s.Path + " is free"
-	case Unreadable:
-		if s.Token == "" {
-			return fmt.Sprintf("%s is %s", s.Path, s.Detail)
-		}
+	case HalfMade:
 		return fmt.Sprintf("%s is half-made (%s): it is being written at this moment, or its writer died", s.Path, s.Detail)
+	case Unreadable:
+		return fmt.Sprintf("%s is unreadable (%s)", s.Path, s.Detail)
 	}
 	r := s.Record
 	if r.PID == 0 {

@@ -159,11 +159,14 @@ func (l *Lock) remove() error {
 	if err := l.pin.lock(l.sys.limit); err != nil && !errors.Is(err, errNoFlock) {
 		return &fs.PathError{Op: "flock", Path: l.path, Err: err}
 	}
-	defer l.pin.unlock()
-	if err := l.stillOurs(); err != nil {
-		return err
+	err := l.stillOurs()
+	if err == nil {
+		err = l.sys.unlink(l.path)
 	}
-	return l.sys.unlink(l.path)
+	if err != nil {
+		l.pin.unlock() // the file stays, and must not look as if it were being removed
+	}
+	return err
 }
 
 // Release gives the lock back. It removes only the file that Acquire made: if the path names another one, or none,

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -79,19 +80,24 @@ func (r Record) line() []byte {
 	return append(b, '\n')
 }
 
+// halfMade says how much there is of a record that is being written, or that its writer died over.
+type halfMade string
+
+func (h halfMade) Error() string { return string(h) }
+
 // parseRecord reads what a lock file holds. The error says what is wrong with it, for an operator.
 func parseRecord(b []byte) (Record, error) {
 	var r Record
 	switch {
 	case len(b) == 0:
-		return r, fmt.Errorf("empty")
+		return r, halfMade("empty")
 	case len(b) > maxRecord:
 		return r, fmt.Errorf("longer than %d bytes: not a lock record", maxRecord)
 	case b[len(b)-1] != '\n':
-		return r, fmt.Errorf("%d bytes of a record without its end", len(b))
+		return r, halfMade(fmt.Sprintf("%d bytes of a record, without its end", len(b)))
 	}
 	if err := json.Unmarshal(b, &r); err != nil {
-		return Record{}, fmt.Errorf("not a lock record")
+		return Record{}, errors.New("not a lock record")
 	}
 	return r, r.valid()
 }
@@ -101,7 +107,7 @@ func (r Record) valid() error {
 	case r.Version > recordVersion:
 		return fmt.Errorf("written by a newer version (%d) of this program", r.Version)
 	case r.Version != recordVersion, !isRecordToken(r.Token), r.PID <= 0:
-		return fmt.Errorf("not a lock record")
+		return errors.New("not a lock record")
 	}
 	return nil
 }
