@@ -17,11 +17,12 @@ type call struct {
 }
 
 // argTest passes a call to the supervisor only when the low word of argument
-// arg, after the mask, is one of values.
+// arg, after the mask, is one of values; or is none of them.
 type argTest struct {
 	arg    int
 	mask   uint32
 	values []uint32
+	none   bool
 }
 
 const allBits = ^uint32(0)
@@ -51,7 +52,7 @@ var commonCalls = []call{
 	{name: "splice", nr: unix.SYS_SPLICE, shape: copying{from: 0, to: 2, size: 4}},
 	{name: "copy_file_range", nr: unix.SYS_COPY_FILE_RANGE, shape: copying{from: 0, to: 2, size: 4}},
 	{name: "ioctl", nr: unix.SYS_IOCTL, shape: descriptor{fd: 0, size: none, off: none},
-		test: &argTest{1, allBits, []uint32{unix.FICLONE, unix.FICLONERANGE}}},
+		test: &argTest{1, allBits, []uint32{unix.FICLONE, unix.FICLONERANGE}, false}},
 
 	{name: "fsync", nr: unix.SYS_FSYNC, shape: descriptor{fd: 0, size: none, off: none}},
 	{name: "fdatasync", nr: unix.SYS_FDATASYNC, shape: descriptor{fd: 0, size: none, off: none}},
@@ -96,19 +97,23 @@ var commonCalls = []call{
 
 	{name: "flock", nr: unix.SYS_FLOCK, shape: locking{}},
 	{name: "fcntl", nr: unix.SYS_FCNTL, shape: locking{record: 2},
-		test: &argTest{1, allBits, []uint32{unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_SETLK, unix.F_OFD_SETLKW}}},
+		test: &argTest{1, allBits, []uint32{unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_SETLK, unix.F_OFD_SETLKW}, false}},
 	{name: "close", nr: unix.SYS_CLOSE, shape: descriptor{fd: 0, size: none, off: none}},
 	{name: "chdir", nr: unix.SYS_CHDIR, shape: naming{dir: none, path: 0, follow: true}},
 	{name: "fchdir", nr: unix.SYS_FCHDIR, shape: descriptor{fd: 0, size: none, off: none}},
 }
 
-// watched are no operations: calls after which some of the subject's file
-// access can no longer be seen. They are let through and noted.
+// watched are no operations: calls that bear on what the supervisor can see.
+// They are let through and noted.
 var watched = []call{
-	// MAP_SHARED is 1 and MAP_SHARED_VALIDATE 3; PROT_WRITE is looked at later.
-	{name: "mmap", nr: unix.SYS_MMAP, test: &argTest{3, unix.MAP_TYPE, []uint32{unix.MAP_SHARED, unix.MAP_SHARED_VALIDATE}}},
-	{name: "seccomp", nr: unix.SYS_SECCOMP, test: &argTest{0, allBits, []uint32{unix.SECCOMP_SET_MODE_FILTER}}},
-	{name: "prctl", nr: unix.SYS_PRCTL, test: &argTest{0, allBits, []uint32{unix.PR_SET_SECCOMP}}},
+	{name: "mmap", nr: unix.SYS_MMAP, test: &argTest{3, unix.MAP_TYPE, []uint32{unix.MAP_SHARED, unix.MAP_SHARED_VALIDATE}, false}},
+	{name: "seccomp", nr: unix.SYS_SECCOMP, test: &argTest{0, allBits, []uint32{unix.SECCOMP_SET_MODE_FILTER}, false}},
+	{name: "prctl", nr: unix.SYS_PRCTL, test: &argTest{0, allBits, []uint32{unix.PR_SET_SECCOMP}, false}},
+	{name: "rt_sigaction", nr: unix.SYS_RT_SIGACTION, test: &argTest{1, allBits, []uint32{0}, true}},
+	{name: "kill", nr: unix.SYS_KILL, test: &argTest{1, allBits, []uint32{0}, true}},
+	{name: "tkill", nr: unix.SYS_TKILL, test: &argTest{1, allBits, []uint32{0}, true}},
+	// Go's scheduler sends itself SIGURG all the time.
+	{name: "tgkill", nr: unix.SYS_TGKILL, test: &argTest{2, allBits, []uint32{0, uint32(unix.SIGURG)}, true}},
 }
 
 // callTable is every call this machine has, by number.

@@ -58,10 +58,14 @@ func trap(c *call) []bpf.Instruction {
 		bpf.LoadAbsolute{Off: uint32(offArgs + 8*c.test.arg), Size: 4},
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.test.mask},
 	}
-	for _, v := range c.test.values {
-		body = append(body, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: 1}, notify)
+	listed, other := notify, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
+	if c.test.none {
+		listed, other = other, listed
 	}
-	body = append(body, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	for _, v := range c.test.values {
+		body = append(body, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: 1}, listed)
+	}
+	body = append(body, other)
 	head := bpf.JumpIf{Cond: bpf.JumpEqual, Val: c.nr, SkipFalse: uint8(len(body))}
 	return append([]bpf.Instruction{head}, body...)
 }

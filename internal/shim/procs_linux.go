@@ -71,17 +71,24 @@ func children(pid int) []int {
 	var out []int
 	tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
 	for _, file := range tasks {
-		text, _ := os.ReadFile(file)
-		for _, f := range strings.Fields(string(text)) {
-			if child, err := strconv.Atoi(f); err == nil {
-				out = append(out, child)
-			}
+		out = append(out, childrenOf(file)...)
+	}
+	return out
+}
+
+// childrenOf reads one thread's children file.
+func childrenOf(file string) []int {
+	var out []int
+	text, _ := os.ReadFile(file)
+	for _, f := range strings.Fields(string(text)) {
+		if child, err := strconv.Atoi(f); err == nil {
+			out = append(out, child)
 		}
 	}
 	return out
 }
 
-// statField is a field of /proc/PID/status, or "".
+// statusField is a field of /proc/PID/status, or "".
 func statusField(id int, field string) string {
 	text, _ := os.ReadFile(procDir(id) + "status")
 	for line := range strings.Lines(string(text)) {

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
@@ -12,8 +13,10 @@ import (
 
 // The supervisor is the subreaper of its subjects: a process that has left its
 // family becomes a child of the supervisor's first thread. That thread does
-// nothing but reap, so that nobody else's child is ever taken: no program is
-// started from it.
+// nothing but reap.
+
+// firstThread is where the kernel says who was adopted.
+var firstThread = fmt.Sprintf("/proc/self/task/%d/children", os.Getpid())
 
 // families are the runs under way, by their first process.
 var families = struct {
@@ -40,12 +43,14 @@ func alone(r *Run) bool {
 	return len(families.runs) == 1 && families.runs[r.pid] == r
 }
 
-// adopted lists the children of the supervisor that are no run's first process.
+// adopted lists the children of the first thread that are no run's first
+// process. Programs that other parts of the supervisor start are children of
+// other threads, and theirs to wait for.
 func adopted() []int {
 	families.Lock()
 	defer families.Unlock()
 	var out []int
-	for _, pid := range children(os.Getpid()) {
+	for _, pid := range childrenOf(firstThread) {
 		if families.runs[pid] == nil {
 			out = append(out, pid)
 		}
@@ -114,16 +119,15 @@ func reap(body func() int) int {
 	}
 }
 
-// wnothread limits a wait to the calling thread's own children.
-const wnothread = 0x20000000
-
+// reapOrphans reads the status of adopted processes that have ended. It asks
+// for each by name: a wait for any child would take a stop that belongs to the
+// thread of ours which traces it.
 func reapOrphans() {
-	for {
-		var ws unix.WaitStatus
-		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG|unix.WALL|wnothread, nil)
-		if err != nil || pid <= 0 {
-			return
+	for _, pid := range adopted() {
+		if state := statusField(pid, "State"); state == "" || state[0] != 'Z' {
+			continue
 		}
-		reaped(pid, ws)
+		var ws unix.WaitStatus
+		_, _ = unix.Wait4(pid, &ws, unix.WNOHANG, nil)
 	}
 }

@@ -34,7 +34,7 @@ type Run struct {
 	reasons []string           // why the run is void
 	notes   []string
 	leaders map[int]int // thread -> process
-	lastID  uint64
+	breaks  breaks
 	lastTid uint32
 
 	observing sync.Mutex
@@ -74,6 +74,7 @@ func (r *Run) Signal(sig syscall.Signal) error {
 	case <-r.exited:
 		return unix.ESRCH
 	default:
+		r.breaks.sent(sig)
 		return unix.Kill(r.pid, sig)
 	}
 }
@@ -95,7 +96,7 @@ func (r *Run) serve() {
 		}
 		switch errno := receive(r.listener, &n); errno {
 		case 0:
-			r.count(n.id)
+			r.breaks.received(n.id)
 			r.handle(&n)
 		case unix.EINTR:
 		case unix.ENOENT: // the caller is gone; or every caller
@@ -108,14 +109,6 @@ func (r *Run) serve() {
 			return
 		}
 	}
-}
-
-// count watches the ids, which are consecutive.
-func (r *Run) count(id uint64) {
-	if r.lastID != 0 && id != r.lastID+1 {
-		r.void("a signal broke off %d of the subject's calls before the supervisor had them; repeat the run", id-r.lastID-1)
-	}
-	r.lastID = id
 }
 
 // hungUp reports whether no process with the filter is left. It waits for that
@@ -223,21 +216,6 @@ func (r *Run) processOf(tid int) int {
 	return pid
 }
 
-// watchCall notes what goes on unseen from here.
-func (r *Run) watchCall(c *call, n *notification) {
-	if c.name != "mmap" {
-		r.note("%s installs a filter of its own: calls that it refuses itself are not seen", programOf(int(n.tid)))
-		return
-	}
-	if n.args[2]&unix.PROT_WRITE == 0 {
-		return
-	}
-	var path string
-	if r.look.descriptor(int(n.tid), n.args[4], &path) && inside(path) {
-		r.note("%s is mapped for writing: what is stored through the map is not seen", path)
-	}
-}
-
 // proceed lets the call go on.
 func (r *Run) proceed(n *notification) {
 	r.reply(&response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE})
@@ -297,6 +275,9 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 	r.look.close()
 	_ = unix.Close(r.listener)
 	discharge(r)
+	if reason := r.breaks.verdict(); reason != "" {
+		r.void("%s", reason)
+	}
 	for prog, errno := range r.look.blind {
 		r.void("%s cannot be looked into (%v): it is setuid, execute-only or not dumpable, which is not covered", prog, errno)
 	}
