@@ -131,3 +131,5 @@ func syncDir(path string) error {
 	}
 	return joined(err, d.Close())
 }
+
+func unlock(fd *os.File) { unix.Flock(int(fd.Fd()), unix.LOCK_UN) }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -156,6 +157,10 @@ func (f *file) openError(w want, err error) error {
 	case errors.Is(err, berrors.ErrChecksum):
 		return &FileError{f.path, "is damaged", cureDamaged, err}
 	}
+	if errno := syscall.Errno(0); !errors.As(err, &errno) {
+		// What bbolt says of itself, such as "file size too small".
+		return &FileError{f.path, "is damaged or cut off", cureDamaged, err}
+	}
 	return again(f.path, err)
 }
 
@@ -287,7 +292,9 @@ func (f *file) abandon() {
 	if f.db != nil && f.damaged.Load() == nil {
 		f.db.Close()
 	} else if f.fd != nil {
-		f.fd.Close() // and with it the lock
+		// Closing is not enough: the map that bbolt leaves keeps the lock.
+		unlock(f.fd)
+		f.fd.Close()
 	}
 }
 
