@@ -126,11 +126,10 @@ func (c *counter) selects(o *op.Op, kinds op.Set) bool {
 	return c.rule.Proc == "" || matchesProc(c.rule.Proc, o.Proc) || matchesProc(c.rule.Proc, o.Script)
 }
 
-// matchesPath asks both names even if the first matches: a placeholder must
-// have seen both.
+// matchesPath may leave the second name unseen even by a placeholder: once
+// that matches a name it has all its numbers.
 func (c *counter) matchesPath(o *op.Op) bool {
-	hit := c.path(o.Path)
-	return o.To != "" && c.path(o.To) || hit
+	return c.path(o.Path) || o.To != "" && c.path(o.To)
 }
 
 // matchesProc knows that a program nobody asked for has an empty name, which

@@ -48,12 +48,20 @@ func TestParsePrintsCanonically(t *testing.T) {
 	}
 }
 
-func TestParseErrors(t *testing.T) {
+type badText struct{ text, want string }
+
+func checkBad(t *testing.T, cases []badText) {
+	for _, c := range cases {
+		_, err := Parse(c.text)
+		checkError(t, c.text, err, "rule "+quoteGo(c.text)+": "+c.want)
+	}
+}
+
+func TestSelectorErrors(t *testing.T) {
 	const kinds = "kinds: open, create, read, readdir, stat, write, sync, truncate, allocate, rename, link, " +
 		"unlink, mkdir, rmdir, attr, lock, close, chdir, connect; mutate; or a system call's name"
-	const actions = "actions: fail, short, kill, signal, delay, hold"
 	const twoHalves = `expected each [, { and } to have its other half, no empty class, and no \ at the end`
-	for _, c := range []struct{ text, want string }{
+	checkBad(t, []badText{
 		{"", "col 1: expected an operation (" + kinds + ")"},
 		{"on", "col 3: expected an operation (" + kinds + ")"},
 		{"wirte path=x do fail EIO", `col 1: unknown operation "wirte": did you mean "write"? (` + kinds + ")"},
@@ -65,6 +73,38 @@ func TestParseErrors(t *testing.T) {
 		{"on write colour=x do kill", `col 10: unknown key "colour" (keys: path, nth, proc, actor, budget)`},
 		{"on write nth=1 path=x nth=2 do kill", `col 23: duplicate key "nth"`},
 		{"on write path=x", `col 16: expected "do" and an action (fail, short, kill, signal, delay, hold)`},
+		{"on write nth=0 do kill", `col 10: bad nth "0": expected N, N.. or N..M, a whole number from 1`},
+		{"on write nth=-1 do kill", `col 10: bad nth "-1": expected N, N.. or N..M, a whole number from 1`},
+		{"on write nth=1..0 do kill", `col 10: bad nth "1..0": expected N, N.. or N..M, a whole number from 1`},
+		{"on write nth=5..3 do kill", `col 10: bad nth "5..3": it ends before it begins: expected N..M with M at least N`},
+		{"on write nth=99999999999999999999 do kill", `col 10: bad nth "99999999999999999999": expected N, N.. or N..M, at most 2147483647`},
+		{"on write nth=2147483648 do kill", `col 10: bad nth "2147483648": expected N, N.. or N..M, at most 2147483647`},
+		{"on write actor=a do kill", `col 10: bad actor "a": expected one letter from A to Z`},
+		{"on write path= do kill", `col 10: path= needs a glob`},
+		{"on write path=a[ do kill", `col 10: bad glob "a[": ` + twoHalves},
+		{"on write path=a{b do kill", `col 10: bad glob "a{b": ` + twoHalves},
+		{`on write path=a\ do kill`, `col 10: bad glob "a\\": ` + twoHalves},
+		{"on write path=out/ do kill", `col 10: bad glob "out/": it matches no path: expected no empty name, no . and no .. between slashes`},
+		{"on write path=../x do kill", `col 10: bad glob "../x": it matches no path: expected no empty name, no . and no .. between slashes`},
+		{"on write path=x.{0} do kill", `col 10: bad glob "x.{0}": expected placeholders from {1} to {65535}`},
+		{"on write path={a,x.{1}} do kill", `col 10: bad glob "{a,x.{1}}": a placeholder cannot stand within an alternation`},
+		{"on write proc= do kill", `col 10: proc= needs a glob`},
+		{"on write proc=[ do kill", `col 10: bad glob "[": ` + twoHalves},
+		{"on write proc=bin/sh do kill", `col 10: bad glob "bin/sh": proc is a program's base name: expected no slash`},
+		{"on write proc=sh{1} do kill", `col 10: bad glob "sh{1}": a placeholder such as {1} stands in path only`},
+		{"on write budget=0 do fail EIO", `col 10: bad budget "0": expected bytes, a whole number from 1`},
+		{"on write budget=64k do fail EIO", `col 10: bad budget "64k": expected bytes, a whole number from 1`},
+		{"on write budget=9 do kill", `col 22: budget needs the action "fail ERRNO", not "kill"`},
+		{"on write nth=2 budget=9 do fail EIO", `col 16: budget and nth cannot stand together: a budget counts bytes, nth counts operations`},
+		{"on mutate budget=9 do fail EIO", `col 11: budget needs write, or a system call that writes, not "mutate"`},
+		{"on write path='a do kill", `col 15: this quote is never closed: expected another '`},
+		{"on sync do kill\non sync do kill", `col 1: expected one rule, found another on line 2`},
+	})
+}
+
+func TestActionErrors(t *testing.T) {
+	const actions = "actions: fail, short, kill, signal, delay, hold"
+	checkBad(t, []badText{
 		{"on write do # nothing", `col 12: expected an action after "do" (` + actions + ")"},
 		{"on write do fial EIO", `col 13: unknown action "fial": did you mean "fail"? (` + actions + ")"},
 		{"on write do explode", `col 13: unknown action "explode" (` + actions + ")"},
@@ -92,36 +132,7 @@ func TestParseErrors(t *testing.T) {
 		{"on write do hold untl=x", `col 18: unknown key "untl": did you mean "until"? (keys: until, mark)`},
 		{"on write do hold until=a until=b", `col 26: duplicate key "until"`},
 		{"on write do hold until=a go", `col 26: unexpected "go": expected "hold until=FILE [mark=FILE]"`},
-		{"on write nth=0 do kill", `col 10: bad nth "0": expected N, N.. or N..M, a whole number from 1`},
-		{"on write nth=-1 do kill", `col 10: bad nth "-1": expected N, N.. or N..M, a whole number from 1`},
-		{"on write nth=1..0 do kill", `col 10: bad nth "1..0": expected N, N.. or N..M, a whole number from 1`},
-		{"on write nth=5..3 do kill", `col 10: bad nth "5..3": it ends before it begins: expected N..M with M at least N`},
-		{"on write nth=99999999999999999999 do kill", `col 10: bad nth "99999999999999999999": expected N, N.. or N..M, at most 2147483647`},
-		{"on write nth=2147483648 do kill", `col 10: bad nth "2147483648": expected N, N.. or N..M, at most 2147483647`},
-		{"on write actor=a do kill", `col 10: bad actor "a": expected one letter from A to Z`},
-		{"on write path= do kill", `col 10: path= needs a glob`},
-		{"on write path=a[ do kill", `col 10: bad glob "a[": ` + twoHalves},
-		{"on write path=a{b do kill", `col 10: bad glob "a{b": ` + twoHalves},
-		{`on write path=a\ do kill`, `col 10: bad glob "a\\": ` + twoHalves},
-		{"on write path=out/ do kill", `col 10: bad glob "out/": it matches no path: expected no empty name, no . and no .. between slashes`},
-		{"on write path=../x do kill", `col 10: bad glob "../x": it matches no path: expected no empty name, no . and no .. between slashes`},
-		{"on write path=x.{0} do kill", `col 10: bad glob "x.{0}": expected placeholders from {1} to {65535}`},
-		{"on write path={a,x.{1}} do kill", `col 10: bad glob "{a,x.{1}}": a placeholder cannot stand within an alternation`},
-		{"on write proc= do kill", `col 10: proc= needs a glob`},
-		{"on write proc=[ do kill", `col 10: bad glob "[": ` + twoHalves},
-		{"on write proc=bin/sh do kill", `col 10: bad glob "bin/sh": proc is a program's base name: expected no slash`},
-		{"on write proc=sh{1} do kill", `col 10: bad glob "sh{1}": a placeholder such as {1} stands in path only`},
-		{"on write budget=0 do fail EIO", `col 10: bad budget "0": expected bytes, a whole number from 1`},
-		{"on write budget=64k do fail EIO", `col 10: bad budget "64k": expected bytes, a whole number from 1`},
-		{"on write budget=9 do kill", `col 22: budget needs the action "fail ERRNO", not "kill"`},
-		{"on write nth=2 budget=9 do fail EIO", `col 16: budget and nth cannot stand together: a budget counts bytes, nth counts operations`},
-		{"on mutate budget=9 do fail EIO", `col 11: budget needs write, or a system call that writes, not "mutate"`},
-		{"on write path='a do kill", `col 15: this quote is never closed: expected another '`},
-		{"on sync do kill\non sync do kill", `col 1: expected one rule, found another on line 2`},
-	} {
-		_, err := Parse(c.text)
-		checkError(t, c.text, err, "rule "+quoteGo(c.text)+": "+c.want)
-	}
+	})
 }
 
 func quoteGo(s string) string {
