@@ -114,7 +114,9 @@ func wordKinds(word string) op.Set {
 	return 0
 }
 
-// At selects exactly the operations that p counts: same actor, kind and path.
+// At selects p: same actor, kind, path and number. A selector counts renames and
+// links by either name, an op.Counter by the first alone, so that the number of
+// such a point can be another where names are moved in a chain.
 func At(p op.Point) Selector {
 	return Selector{Word: p.Kind.String(), Path: Literal(p.Path),
 		Nth: Range{p.Nth, p.Nth}, Actor: p.Actor}
