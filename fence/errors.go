@@ -137,7 +137,11 @@ type WriteError struct {
 }
 
 func (e *WriteError) Error() string {
-	return fmt.Sprintf("%s %s: %s: %s", e.Op, show(e.Path), oneLine(e.Err.Error()), e.Landed)
+	left := e.Landed.String()
+	if e.Op == "create" {
+		left = "nothing was made: try again once the disk works"
+	}
+	return fmt.Sprintf("%s %s: %s: %s", e.Op, show(e.Path), oneLine(e.Err.Error()), left)
 }
 
 func (e *WriteError) Unwrap() error { return e.Err }

@@ -312,7 +312,7 @@ func pathError(path string, err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	cure := "see what the system says of it"
+	cure := "make sure that the disk works and that its file system has locks"
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		cure = "make the file and its directory readable and writable for this user, or name another"
