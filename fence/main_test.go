@@ -3,6 +3,7 @@ package fence
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,6 +21,11 @@ const limit = 20 * time.Second
 func TestMain(m *testing.M) {
 	role := os.Getenv("FENCE_CHILD")
 	if role == "" {
+		if os.Getenv("FAULTLAB_LONG") != "" {
+			rounds = 300
+		} else {
+			flag.Set("rapid.checks", "40")
+		}
 		os.Exit(m.Run())
 	}
 	if err := children[role](os.Getenv("FENCE_FILE")); err != nil {

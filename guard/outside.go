@@ -13,7 +13,8 @@ import (
 // relative one is taken from the directory that the process is really in.
 //
 // The answer is about the path, at this moment: see the package's list of what
-// it cannot tell.
+// it cannot tell. Give the path as it will be opened: filepath.Clean and Join
+// remove ".." by spelling, which leads elsewhere where a link is before it.
 //
 // Errors: *InsideError, and *UndecidedError where it cannot tell. Both mean no.
 func (r Root) Outside(path string) error {

@@ -236,8 +236,8 @@ func TestGivenRoot(t *testing.T) {
 // where it belongs.
 func TestProgramMoved(t *testing.T) {
 	for what, move := range map[string]func(w *world){
-		"removed":  func(w *world) { w.must(os.Remove(w.exe)) },
-		"replaced": func(w *world) { w.must(os.Remove(w.exe)); w.copy(plain, w.exe) },
+		"removed":    func(w *world) { w.must(os.Remove(w.exe)) },
+		"replaced":   func(w *world) { w.must(os.Remove(w.exe)); w.copy(plain, w.exe) },
 		"moved away": func(w *world) { w.must(os.Rename(w.exe, w.path("else/probe"))) },
 	} {
 		t.Run(what, func(t *testing.T) {
