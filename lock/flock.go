@@ -26,13 +26,15 @@ type Flock struct {
 //
 // The record in the file is for refusals only. It is written after locking, never before: a loser must not damage what
 // the winner wrote. While it is written a refusal may know nothing of the holder.
-func AcquireFlock(path string, o Options) (*Flock, error) {
+func AcquireFlock(path string, o Options) (*Flock, error) { return acquireFlock(path, o, openFlock) }
+
+func acquireFlock(path string, o Options, open func(path string) (*flockFile, error)) (*Flock, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w (give an absolute path)", path, err)
 	}
 	for range 10 { // each round means that somebody removed the file just now
-		f, err := openFlock(path)
+		f, err := open(path)
 		if err != nil {
 			return nil, err
 		}

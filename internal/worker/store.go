@@ -96,10 +96,7 @@ func (s store) recover() (state, error) {
 	if err != nil {
 		return st, err
 	}
-	switch err := os.Remove(s.temp()); {
-	case err == nil:
-		s.notice("%s: removed, a killed run had left it", s.temp())
-	case !errors.Is(err, fs.ErrNotExist):
+	if err := s.removeTemp(); err != nil {
 		return st, err
 	}
 	if st.torn > 0 {
@@ -109,6 +106,20 @@ func (s store) recover() (state, error) {
 		s.notice("%s: took back %d bytes of a record that a killed run had not finished", s.results(), st.torn)
 	}
 	return s.settle(st)
+}
+
+func (s store) removeTemp() error {
+	_, err := os.Lstat(s.temp())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = os.Remove(s.temp())
+	}
+	if err == nil {
+		s.notice("%s: removed, a killed run had left it", s.temp())
+	}
+	return err
 }
 
 // end is the size of results.jsonl after n records.
