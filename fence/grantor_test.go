@@ -261,6 +261,44 @@ func TestGrantWait(t *testing.T) {
 	wantError[*HeldError](t, err)
 }
 
+// toldClock is a virtual clock that tells when it is read.
+type toldClock struct {
+	virtual
+	read chan bool
+}
+
+func (c *toldClock) Now() time.Duration {
+	c.read <- true
+	return 0
+}
+
+// One that found the name taken is woken by the release, and by the clock.
+func TestGrantWaitIsWoken(t *testing.T) {
+	for what, free := range map[string]func(*Grantor, Lease) error{
+		"release": func(g *Grantor, l Lease) error { return g.Release("data", l.Token) },
+		"advance": func(g *Grantor, l Lease) error { _, err := g.Advance(time.Minute); return err },
+	} {
+		clock := &toldClock{read: make(chan bool, 1000)}
+		g := openTest(t, filepath.Join(t.TempDir(), "leases.db"), clock)
+		first := must[Lease](t)(g.Grant("data", "first", time.Minute))
+		<-clock.read
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		got := make(chan error)
+		go func() {
+			_, err := g.GrantWait(ctx, "data", "waiter", time.Minute)
+			got <- err
+		}()
+		<-clock.read // the waiter is in the transaction that refuses it
+		if err := free(g, first); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-got; err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 func TestGrantWaitRealClock(t *testing.T) {
 	g := openTest(t, filepath.Join(t.TempDir(), "leases.db"), must[Clock](t)(RealClock()))
 	must[Lease](t)(g.Grant("data", "first", 50*time.Millisecond))
