@@ -7,7 +7,6 @@ import (
 	"os"
 	"sort"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +21,7 @@ type runFlags struct {
 	tree         string
 	expect       string
 	trace        string
-	timeout      time.Duration
-	grace        time.Duration
+	limits       shim.Limits
 	dryRun       bool
 	allowUnfired bool
 }
@@ -47,8 +45,7 @@ would show it (128+n for a signal); a rule that never fired voids the run (125).
 	fl.StringVar(&f.tree, "tree", ".", "the directory whose operations count")
 	fl.StringVar(&f.expect, "expect", "", "ok, fail, killed or an exit status: exit 0 if so, 1 if not, 125 if void")
 	fl.StringVar(&f.trace, "trace", "", "write every operation on the tree to this file, one JSON object a line")
-	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "end the program and call the run void after this long; 0: never")
-	fl.DurationVar(&f.grace, "grace", time.Second, "how long processes may outlive the program before they are ended")
+	limitFlags(cmd, &f.limits)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the rules in canonical form and the calls to be trapped; run nothing")
 	fl.BoolVar(&f.allowUnfired, "allow-unfired", false, "a rule that never fires does not void the run")
 	fl.SetInterspersed(false)
@@ -58,6 +55,9 @@ would show it (128+n for a signal); a rule that never fired voids the run (125).
 func (f *runFlags) run(std streams, args []string) error {
 	rules, err := f.rules()
 	if err != nil {
+		return err
+	}
+	if err := checkLimits(f.limits); err != nil {
 		return err
 	}
 	expect, err := parseExpectation(f.expect)
@@ -93,7 +93,7 @@ func (f *runFlags) run(std streams, args []string) error {
 		defer t.close()
 		cfg.Observer, cfg.Names = t, true
 	}
-	exit, err := supervise(std, cmd, cfg, shim.Limits{Timeout: f.timeout, Grace: f.grace})
+	exit, err := supervise(std, cmd, cfg, f.limits)
 	if err != nil {
 		return err
 	}
@@ -146,6 +146,9 @@ func (f *runFlags) rules() ([]rule.Rule, error) {
 }
 
 func treeRoot(dir string) (string, error) {
+	if dir == "" {
+		return "", usagef("--tree is empty: name a directory")
+	}
 	root, err := shim.ResolveTree(dir)
 	if err != nil {
 		return "", usageError{err}

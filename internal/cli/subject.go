@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -85,4 +86,16 @@ func reportExit(std streams, exit shim.Exit) {
 	for _, orphan := range exit.Orphans {
 		fmt.Fprintf(std.err, "faultfs: note: process %s outlived the program and was ended\n", orphan)
 	}
+}
+
+func limitFlags(cmd *cobra.Command, lim *shim.Limits) {
+	cmd.Flags().DurationVar(&lim.Timeout, "timeout", 10*time.Minute, "end the program and call the run void after this long; 0: never")
+	cmd.Flags().DurationVar(&lim.Grace, "grace", time.Second, "how long processes may outlive the program before they are ended")
+}
+
+func checkLimits(lim shim.Limits) error {
+	if lim.Timeout < 0 || lim.Grace < 0 {
+		return usagef("a duration below zero: want --timeout and --grace of 0 or more, such as 10s")
+	}
+	return nil
 }

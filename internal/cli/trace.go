@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,7 @@ import (
 
 func newTrace(std streams) *cobra.Command {
 	var tree, output string
-	var timeout, grace time.Duration
+	var limits shim.Limits
 	cmd := &cobra.Command{
 		Use:   "trace [flags] -- PROGRAM [ARGUMENT…]",
 		Short: "List a program's operations on the tree, as selectors for rules",
@@ -28,6 +27,9 @@ stays apart.`,
 		Example: `  faultfs trace --tree data -o points.txt -- worker run …`,
 		Args:    func(cmd *cobra.Command, args []string) error { return commandLine(cmd, args) },
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkLimits(limits); err != nil {
+				return err
+			}
 			c, err := subject(std, args)
 			if err != nil {
 				return err
@@ -40,8 +42,8 @@ stays apart.`,
 			if err != nil {
 				return err
 			}
-			cfg := shim.Config{Tree: root, Actor: 'A', Calls: op.Calls(op.All), Decider: nobody{}, Observer: l}
-			exit, err := supervise(std, c, cfg, shim.Limits{Timeout: timeout, Grace: grace})
+			cfg := shim.Config{Tree: root, Actor: 'A', Calls: op.Calls(op.All), Observer: l}
+			exit, err := supervise(std, c, cfg, limits)
 			if err := l.finish(); err != nil {
 				return err
 			}
@@ -54,16 +56,10 @@ stays apart.`,
 	fl := cmd.Flags()
 	fl.StringVar(&tree, "tree", ".", "the directory whose operations count")
 	fl.StringVarP(&output, "output", "o", "", "write the list to this file instead of standard error")
-	fl.DurationVar(&timeout, "timeout", 10*time.Minute, "end the program and call the run void after this long; 0: never")
-	fl.DurationVar(&grace, "grace", time.Second, "how long processes may outlive the program before they are ended")
+	limitFlags(cmd, &limits)
 	fl.SetInterspersed(false)
 	return cmd
 }
-
-// nobody decides nothing.
-type nobody struct{}
-
-func (nobody) Decide(*op.Op) (rule.Action, *rule.Rule) { return rule.Action{}, nil }
 
 // lister prints each operation's point.
 type lister struct {

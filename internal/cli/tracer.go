@@ -18,6 +18,7 @@ import (
 type line struct {
 	Point    string `json:"point"` // as a rule's selector
 	Kind     string `json:"kind"`
+	Also     string `json:"also,omitempty"` // the second kind of a call that is two
 	Path     string `json:"path"`
 	To       string `json:"to,omitempty"`
 	Call     string `json:"call"`
@@ -62,6 +63,9 @@ func (t *tracer) Saw(o *op.Op, r shim.Result) {
 		Kind:  o.Kind.String(), Path: o.Path, To: o.To, Call: o.Call,
 		Pid: o.Pid, Tid: o.Tid, Proc: o.Proc, Script: o.Script,
 		Offset: known(o.Off), Size: known(o.Size), Replaces: o.Replaces,
+	}
+	if o.Also != op.None {
+		l.Also = o.Also.String()
 	}
 	if r.Rule != nil {
 		l.Rule = r.Rule.String()

@@ -48,9 +48,11 @@ type Command struct {
 
 // Config says what of the subject is seen, and who decides.
 type Config struct {
-	Tree     string   // directory whose operations count; it must exist
-	Actor    byte     // 'A' where there is only one
-	Calls    []string // system calls to trap; the others cost nothing and are not seen
+	Tree  string   // directory whose operations count; it must exist
+	Actor byte     // 'A' where there is only one
+	Calls []string // system calls to trap; the others cost nothing and are not seen
+	// Decider may be nil: then the run is only watched, and what disturbed it
+	// is a note.
 	Decider  Decider
 	Observer Observer // may be nil
 	Outside  bool     // show operations outside the tree too
@@ -65,6 +67,9 @@ type Exit struct {
 	// Orphans are processes that outlived the first one beyond the grace and
 	// were ended: "PID NAME".
 	Orphans []string
+	// Restarted counts calls that a signal broke off before the supervisor had
+	// them, and that were begun again.
+	Restarted int
 	// Notes are reasons for doubt that do not void the run: files and
 	// programs that could be changed unseen.
 	Notes []string

@@ -19,7 +19,9 @@ const (
 // calls: the given ones go to the supervisor, io_uring (whose operations would
 // be no calls at all) does not exist, everything else passes. Calls that are
 // decided by number alone pass through the kernel's bitmap without running it.
-func filter(calls []call) ([]bpf.RawInstruction, error) {
+//
+// It must be made on the goroutine that installs it.
+func filter(names []string) ([]bpf.RawInstruction, error) {
 	prog := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: nativeArch, SkipTrue: 1},
@@ -34,8 +36,8 @@ func filter(calls []call) ([]bpf.RawInstruction, error) {
 	prog = append(prog,
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_IO_URING_SETUP, SkipFalse: 1},
 		bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
-	for i := range calls {
-		prog = append(prog, trap(&calls[i])...)
+	for _, c := range append(callsOf(names), watched...) {
+		prog = append(prog, trap(actions(c))...)
 	}
 	prog = append(prog, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 	raw, err := bpf.Assemble(prog)
@@ -46,7 +48,7 @@ func filter(calls []call) ([]bpf.RawInstruction, error) {
 }
 
 // trap sends one call to the supervisor; the number is in the accumulator.
-func trap(c *call) []bpf.Instruction {
+func trap(c call) []bpf.Instruction {
 	notify := bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF}
 	if c.test == nil {
 		return []bpf.Instruction{
@@ -54,8 +56,12 @@ func trap(c *call) []bpf.Instruction {
 			notify,
 		}
 	}
+	off := uint32(offArgs + 8*c.test.arg)
+	if c.test.high {
+		off += 4
+	}
 	body := []bpf.Instruction{
-		bpf.LoadAbsolute{Off: uint32(offArgs + 8*c.test.arg), Size: 4},
+		bpf.LoadAbsolute{Off: off, Size: 4},
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.test.mask},
 	}
 	listed, other := notify, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}

@@ -128,3 +128,11 @@ func detach(tid int, sig syscall.Signal) error {
 	}
 	return nil
 }
+
+// stackRegion is the high word of the addresses on this goroutine's stack.
+//
+//go:noinline
+func stackRegion() uint32 {
+	var here byte
+	return uint32(uint64(uintptr(unsafe.Pointer(&here))) >> 32)
+}

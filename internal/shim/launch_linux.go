@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"syscall"
 
-	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,13 +18,9 @@ func Start(cmd Command, cfg Config) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	prog, err := filter(append(callsOf(cfg.Calls), watched...))
-	if err != nil {
-		return nil, err
-	}
 	r := newRun(cfg, root)
 	launched := make(chan error)
-	go r.launch(cmd, prog, launched)
+	go r.launch(cmd, launched)
 	if err := <-launched; err != nil {
 		return nil, err
 	}
@@ -53,7 +48,7 @@ func ResolveTree(dir string) (string, error) {
 //
 // The receiving thread must run before the program starts, because from the
 // filter on this thread's own calls may be trapped.
-func (r *Run) launch(cmd Command, prog []bpf.RawInstruction, launched chan<- error) {
+func (r *Run) launch(cmd Command, launched chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
 	if cmd.Dir != "" {
 		// A chdir between vfork and exec would be trapped while the collector
@@ -62,6 +57,11 @@ func (r *Run) launch(cmd Command, prog []bpf.RawInstruction, launched chan<- err
 			launched <- err
 			return
 		}
+	}
+	prog, err := filter(r.cfg.Calls)
+	if err != nil {
+		launched <- err
+		return
 	}
 	listener, err := install(prog)
 	if err != nil {

@@ -23,6 +23,8 @@ type looker struct {
 	path    [4096]byte
 	// blind collects the programs that the kernel will not let us look into.
 	blind map[string]unix.Errno
+	// breathe is called between steps that take long.
+	breathe func()
 }
 
 const (
@@ -31,12 +33,13 @@ const (
 	maxLinks = 40    // as many symbolic links as the kernel follows
 )
 
-func newLooker(root string) *looker {
+func newLooker(root string, breathe func()) *looker {
 	return &looker{
-		root:  root,
-		fds:   make(map[int]int),
-		names: make(map[string]string),
-		blind: make(map[string]unix.Errno),
+		root:    root,
+		fds:     make(map[int]int),
+		names:   make(map[string]string),
+		blind:   make(map[string]unix.Errno),
+		breathe: breathe,
 	}
 }
 
@@ -132,6 +135,25 @@ func (l *looker) print(abs []byte) string {
 	return s
 }
 
+// left is how many bytes of an open regular file lie behind an offset: the one
+// that a pointer leads to, or without a pointer the descriptor's own.
+func (l *looker) left(tid int, fd, pointer uint64) (int64, bool) {
+	var st unix.Stat_t
+	if unix.Stat(fmt.Sprintf("%sfd/%d", procDir(tid), int32(fd)), &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return 0, false
+	}
+	var at int64
+	if pointer != 0 {
+		at = int64(l.word(tid, pointer))
+	} else {
+		info, err := os.ReadFile(fmt.Sprintf("%sfdinfo/%d", procDir(tid), int32(fd)))
+		if _, err2 := fmt.Sscanf(string(info), "pos: %d", &at); err != nil || err2 != nil {
+			return 0, false
+		}
+	}
+	return max(st.Size-at, 0), true
+}
+
 // named resolves the path that a call has in argument path, from the directory
 // in argument dir.
 func (l *looker) named(n *notification, dir, path int, follow bool) (file, bool) {
@@ -169,9 +191,11 @@ func (l *looker) itself(tid, fd int) (file, bool) {
 func (l *looker) resolve(tid, dir int, name string, follow bool) (file, bool) {
 	at := l.base(tid, dir, name)
 	for range maxLinks {
+		l.breathe()
 		if f, ok := l.existing(at, follow); ok {
 			return f, true
 		}
+		l.breathe()
 		parent, last := filepath.Split(strings.TrimRight(at, "/"))
 		abs, ok := realName(parent)
 		if !ok {

@@ -20,8 +20,12 @@ type Run struct {
 	listener int
 	pid      int // the first process
 
-	look *looker
-	op   op.Op // the operation being decided; the receiving thread's
+	// The receiving thread's own:
+	look    *looker
+	queue   []notification // received and not yet handled
+	op      op.Op          // the operation being decided
+	leaders map[int]int    // thread -> process
+	breaks  breaks
 
 	// answer guards every answer: once killed is set, none is given.
 	answer sync.Mutex
@@ -33,8 +37,6 @@ type Run struct {
 	known   map[int]bool       // threads that called
 	reasons []string           // why the run is void
 	notes   []string
-	leaders map[int]int // thread -> process
-	breaks  breaks
 	lastTid uint32
 
 	observing sync.Mutex
@@ -45,15 +47,16 @@ type Run struct {
 }
 
 func newRun(cfg Config, root string) *Run {
-	return &Run{
+	r := &Run{
 		cfg: cfg, root: root, listener: -1,
-		look:    newLooker(root),
+		leaders: make(map[int]int),
 		again:   make(map[uint32]*encore),
 		known:   make(map[int]bool),
-		leaders: make(map[int]int),
 		exited:  make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
+	r.look = newLooker(root, r.drain)
+	return r
 }
 
 func (r *Run) started(pid int) {
@@ -86,29 +89,52 @@ func (r *Run) serve() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(r.ended)
-	restore := shortSlice()
+	restore := hurry()
 	defer restore()
 	wakeInSync(r.listener)
-	var n notification
 	for {
-		if receiveNeedsPoll && hungUp(r.listener, -1) {
-			return
-		}
-		switch errno := receive(r.listener, &n); errno {
-		case 0:
-			r.breaks.received(n.id)
-			r.handle(&n)
-		case unix.EINTR:
-		case unix.ENOENT: // the caller is gone; or every caller
-			if hungUp(r.listener, 0) {
+		if len(r.queue) == 0 {
+			if receiveNeedsPoll && hungUp(r.listener, -1) || !r.next() {
 				return
 			}
-		default:
-			r.void("receive from the kernel: %v", errno)
-			r.Kill()
-			return
+			continue
 		}
+		n := r.queue[0]
+		r.queue = append(r.queue[:0], r.queue[1:]...)
+		r.handle(&n)
 	}
+}
+
+// next receives a call into the queue. It reports false at the end of the run.
+func (r *Run) next() bool {
+	var n notification
+	switch errno := receive(r.listener, &n); errno {
+	case 0:
+		r.breaks.received(n.id)
+		r.queue = append(r.queue, n)
+	case unix.EINTR:
+	case unix.ENOENT: // the caller is gone; or every caller
+		return !hungUp(r.listener, 0)
+	default:
+		r.void("receive from the kernel: %v", errno)
+		go r.Kill()
+		return false
+	}
+	return true
+}
+
+// drain receives what has come meanwhile; whoever works long for one call asks
+// for it now and then.
+func (r *Run) drain() {
+	for waiting(r.listener) && r.next() {
+	}
+}
+
+// waiting reports whether a call waits to be received.
+func waiting(fd int) bool {
+	p := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(p[:], 0)
+	return err == nil && n > 0 && p[0].Revents&unix.POLLIN != 0
 }
 
 // hungUp reports whether no process with the filter is left. It waits for that
@@ -122,20 +148,25 @@ func hungUp(fd, ms int) bool {
 	}
 }
 
-// shortSlice asks for short turns, which lets the receiving thread run soon
-// after it was woken on a busy machine. It needs no privilege.
-func shortSlice() (restore func()) {
-	attr, err := unix.SchedGetAttr(0, 0)
-	if err != nil || attr.Policy != unix.SCHED_NORMAL {
+// hurry lets the calling thread run soon after it is woken, also on a busy
+// machine: in real time where that is permitted, else by short turns, which
+// need no privilege. The thread sleeps between calls, so it starves nobody.
+func hurry() (restore func()) {
+	old, err := unix.SchedGetAttr(0, 0)
+	if err != nil || old.Policy != unix.SCHED_NORMAL {
 		return func() {}
 	}
-	old := attr.Runtime
-	attr.Runtime = 100_000 // ns, the least that the kernel takes
-	_ = unix.SchedSetAttr(0, attr, 0)
-	return func() {
-		attr.Runtime = old
-		_ = unix.SchedSetAttr(0, attr, 0)
+	restore = func() { _ = unix.SchedSetAttr(0, old, 0) }
+	realTime := *old
+	realTime.Policy, realTime.Priority, realTime.Nice, realTime.Runtime = unix.SCHED_FIFO, 1, 0, 0
+	realTime.Flags = unix.SCHED_FLAG_RESET_ON_FORK
+	if unix.SchedSetAttr(0, &realTime, 0) == nil {
+		return restore
 	}
+	short := *old
+	short.Runtime = 100_000 // ns, the least that the kernel takes
+	_ = unix.SchedSetAttr(0, &short, 0)
+	return restore
 }
 
 // handle decides one call. It must not block.
@@ -172,13 +203,20 @@ func (r *Run) decide(c *call, n *notification) {
 	if r.cfg.Names {
 		o.Proc, o.Script = programNames(o.Tid)
 	}
-	action, fired := r.cfg.Decider.Decide(o)
+	action, fired := r.ask(o)
 	if fired == nil {
 		r.proceed(n)
 		r.saw(o, Result{})
 		return
 	}
 	r.act(&held{notification: *n, call: c, op: *o, action: action, rule: fired})
+}
+
+func (r *Run) ask(o *op.Op) (rule.Action, *rule.Rule) {
+	if r.cfg.Decider == nil {
+		return rule.Action{}, nil
+	}
+	return r.cfg.Decider.Decide(o)
 }
 
 func (r *Run) shown(o *op.Op) bool {
@@ -276,12 +314,16 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 	_ = unix.Close(r.listener)
 	discharge(r)
 	if reason := r.breaks.verdict(); reason != "" {
-		r.void("%s", reason)
+		complain := r.void
+		if r.cfg.Decider == nil {
+			complain = r.note
+		}
+		complain("%s", reason)
 	}
 	for prog, errno := range r.look.blind {
 		r.void("%s cannot be looked into (%v): it is setuid, execute-only or not dumpable, which is not covered", prog, errno)
 	}
-	exit := Exit{Code: r.status.ExitStatus(), ByRule: r.byRule, Orphans: orphans, Notes: r.notes}
+	exit := Exit{Code: r.status.ExitStatus(), ByRule: r.byRule, Orphans: orphans, Notes: r.notes, Restarted: r.breaks.missing}
 	if r.status.Signaled() {
 		exit.Code, exit.Signal = 0, r.status.Signal()
 	}

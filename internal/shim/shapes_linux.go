@@ -42,22 +42,28 @@ func (s vector) read(l *looker, n *notification, o *op.Op) bool {
 
 // copying moves data between two open files. It is a write where the target is
 // in the tree, else a read where the source is.
-type copying struct{ from, to, size int }
+type copying struct{ from, offset, to, size int }
 
 func (s copying) read(l *looker, n *notification, o *op.Op) bool {
-	o.Off, o.Size = -1, argument(n, s.size)
+	o.Off = -1
 	var target string
 	ok := l.descriptor(int(n.tid), n.args[s.to], &target)
 	if ok && inside(target) {
 		o.Path = target
-		return true
-	}
-	if l.descriptor(int(n.tid), n.args[s.from], &o.Path) && inside(o.Path) {
+	} else if l.descriptor(int(n.tid), n.args[s.from], &o.Path) && inside(o.Path) {
 		o.Kind = op.Read
-		return true
+		ok = true
+	} else {
+		o.Path = target
+		return ok
 	}
-	o.Path = target
-	return ok
+	// What is asked for can be all that a file may ever hold; what counts is
+	// what there is.
+	o.Size = argument(n, s.size)
+	if left, known := l.left(int(n.tid), n.args[s.from], n.args[s.offset]); known {
+		o.Size = min(o.Size, left)
+	}
+	return true
 }
 
 // naming is a call on a path.

@@ -1,0 +1,97 @@
+//go:build linux
+
+package shim_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"faultlab/internal/op"
+	"faultlab/internal/rule"
+	"faultlab/internal/shim"
+)
+
+// modes are what this binary does when a test starts it as a program.
+var modes = map[string]func() int{
+	// Supervise the subject that never ends by itself.
+	"forever": func() int {
+		dir := os.Getenv("SHIM_TEST_DIR")
+		run, err := shim.Start(shim.Command{Path: os.Getenv("SHIM_TEST_SUBJECT"), Args: []string{"subject", "forever"},
+			Dir: dir, Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr},
+			shim.Config{Tree: dir, Calls: op.Calls(op.All), Decider: rule.NewMatcher(dir, nil)})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		_, _ = run.Wait(shim.Limits{Timeout: time.Minute, Grace: time.Second})
+		return 0
+	},
+}
+
+// Whichever of guard and supervisor is killed, the subject's whole family is
+// gone soon after, and no call of it has failed meanwhile.
+func TestKilledSupervisor(t *testing.T) {
+	for _, victim := range []string{"guard", "supervisor"} {
+		t.Run(victim, func(t *testing.T) {
+			dir := t.TempDir()
+			guard := exec.Command("/proc/self/exe")
+			guard.Env = append(os.Environ(), "SHIM_TEST_MODE=forever", "SHIM_TEST_DIR="+dir, "SHIM_TEST_SUBJECT="+needSubject(t))
+			var errOut strings.Builder
+			guard.Stderr = &errOut
+			if err := guard.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var family []int
+			await(t, func() bool { family = alive(dir); return len(family) == 4 })
+			pid := guard.Process.Pid
+			if victim == "supervisor" {
+				pid = childOf(t, pid)
+			}
+			if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			_ = guard.Wait()
+			await(t, func() bool {
+				for _, p := range family {
+					if s := stateOf(p); s != 0 && s != 'Z' {
+						return false
+					}
+				}
+				return true
+			})
+			if strings.Contains(errOut.String(), "not implemented") {
+				t.Errorf("the subject saw its calls fail: %s", errOut.String())
+			}
+		})
+	}
+}
+
+// alive lists the processes that have announced themselves in dir.
+func alive(dir string) []int {
+	var pids []int
+	names, _ := filepath.Glob(dir + "/alive.*")
+	for _, n := range names {
+		var pid int
+		if _, err := fmt.Sscanf(filepath.Base(n), "alive.%d", &pid); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func childOf(t *testing.T, pid int) int {
+	t.Helper()
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	var child int
+	if _, err := fmt.Sscan(string(text), &child); err != nil {
+		t.Fatalf("the guard %d has no child: %v", pid, err)
+	}
+	return child
+}
