@@ -142,7 +142,7 @@ takes back whatever was half-done.
 	f.StringVar(&r.datasetFile, "dataset", "", "the cases to replay, a JSON-lines `FILE`")
 	f.StringVar(&r.data, "data", "", "the data directory `DIR`")
 	f.StringVar(&r.notify, "notify", "", "tell a Unix `SOCKET` of the promotion; it is dialled while locked, before anything is changed")
-	f.StringVar(&r.lockName, "lock", "create", "how to lock: `create` (a file that is there or not) or flock (held by the kernel)")
+	f.StringVar(&r.lockName, "lock", "create", "how to lock, a `DESIGN`: create (a file that is there or not) or flock (held by the kernel)")
 	f.StringVar(&r.mutantName, "mutant", "", "for the lab: lock by the broken design `NAME`")
 	f.StringVar(&r.endName, "end", "return", "for the lab: how the process ends once it holds the lock, a `MODE`")
 	required(c, "candidate", "dataset", "data")

@@ -24,7 +24,7 @@ func statusCommand(stdout io.Writer) *cobra.Command {
 		RunE:  begin(func() error { return status(stdout, data, lockName) }),
 	}
 	c.Flags().StringVar(&data, "data", "", "the data directory `DIR`")
-	c.Flags().StringVar(&lockName, "lock", "create", "how it is locked: `create` or flock")
+	c.Flags().StringVar(&lockName, "lock", "create", "how it is locked, a `DESIGN`: create or flock")
 	required(c, "data")
 	return c
 }

@@ -1,0 +1,182 @@
+//go:build unix
+
+package mutant
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"faultlab/lock"
+)
+
+func lockPath(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "run.lock")
+}
+
+// With one client at a time every broken design does what it should: this is why its unit tests never found it.
+func TestOneClientPasses(t *testing.T) {
+	t.Parallel()
+	for _, d := range append([]Design{Real, Flock}, All...) {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			path := lockPath(t)
+			for range 3 {
+				l, err := d.Acquire(path, lock.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if l.Token() == "" {
+					t.Error("no token")
+				}
+				_, err = d.Acquire(path, lock.Options{})
+				var held *lock.HeldError
+				if !errors.As(err, &held) {
+					t.Errorf("a second client: %v", err)
+				}
+				if err := l.Release(); err != nil {
+					t.Error(err)
+				}
+			}
+			if names, _ := filepath.Glob(path + "*"); len(names) > 1 || len(names) == 1 && d.Name != Flock.Name {
+				t.Errorf("left %v", names)
+			}
+		})
+	}
+}
+
+// What each design does to the lock that makes it broken, in one process; the scripts do it between two.
+func TestWhatIsBroken(t *testing.T) {
+	t.Parallel()
+	t.Run("create-then-write removes an empty lock", func(t *testing.T) {
+		t.Parallel()
+		path := lockPath(t)
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := createThenWrite.Acquire(path, lock.Options{}); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("link-then-reclaim takes the lock of a process that is gone", func(t *testing.T) {
+		t.Parallel()
+		gone := exec.Command("true")
+		if err := gone.Run(); err != nil {
+			t.Fatal(err)
+		}
+		path := lockPath(t)
+		if err := os.WriteFile(path, fmt.Appendln(nil, gone.Process.Pid), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := linkThenReclaim.Acquire(path, lock.Options{}); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("no-rollback leaves what it could not write", func(t *testing.T) {
+		t.Parallel()
+		path := lockPath(t)
+		f, err := os.Open(os.DevNull) // nothing can be written to it
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := (pidFile{path}).fill(f); err == nil {
+			t.Error("no error")
+		}
+		if _, err := noRollback.Acquire(path, lock.Options{}); err == nil {
+			t.Error("not wedged")
+		}
+	})
+	t.Run("unlink-flock lets two in", func(t *testing.T) {
+		t.Parallel()
+		path := lockPath(t)
+		late, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644) // a contender, just before its flock
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := unlinkFlock.Acquire(path, lock.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if err := tryFlock(late); err != nil {
+			t.Error(err)
+		}
+		if _, err := unlinkFlock.Acquire(path, lock.Options{}); err != nil {
+			t.Errorf("the third is refused: %v", err)
+		}
+	})
+}
+
+func TestByName(t *testing.T) {
+	t.Parallel()
+	for _, d := range All {
+		if got, err := ByName(d.Name); err != nil || got.About != d.About || d.About == "" {
+			t.Errorf("%s: %v", d.Name, err)
+		}
+	}
+	if _, err := ByName("x"); err == nil || !strings.Contains(err.Error(), "want one of create-then-write, link-then-reclaim, ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Every fix applies to its file as it stands, and what comes of it compiles.
+func TestFixesApply(t *testing.T) {
+	t.Parallel()
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	dir := t.TempDir()
+	for _, d := range All {
+		file := strings.ReplaceAll(d.Name, "-", "_") + ".go"
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := apply(string(source), d.Fix)
+		if err != nil {
+			t.Errorf("%s: %v", d.Name, err)
+			continue
+		}
+		here, _ := filepath.Abs(file)
+		overlay.Replace[here] = filepath.Join(dir, file)
+		if err := os.WriteFile(overlay.Replace[here], []byte(fixed), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, _ := json.Marshal(overlay)
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-overlay", list, ".").CombinedOutput(); err != nil {
+		t.Errorf("with all fixes: %v\n%s", err, out)
+	}
+}
+
+// apply replaces the - lines of fix, which stand together in source, by the + lines.
+func apply(source, fix string) (string, error) {
+	var old, fresh strings.Builder
+	for line := range strings.Lines(strings.TrimPrefix(fix, "\n")) {
+		switch {
+		case strings.HasPrefix(line, "-"):
+			old.WriteString(line[1:])
+		case strings.HasPrefix(line, "+"):
+			fresh.WriteString(line[1:])
+		default:
+			return "", fmt.Errorf("neither - nor +: %q", line)
+		}
+	}
+	if old.Len() == 0 || strings.Count(source, "\n"+old.String()) != 1 {
+		return "", fmt.Errorf("these lines do not stand there once:\n%s", old.String())
+	}
+	return strings.Replace(source, "\n"+old.String(), "\n"+fresh.String(), 1), nil
+}
