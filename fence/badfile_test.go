@@ -159,3 +159,23 @@ func TestHalfMadeFileIsTakenOver(t *testing.T) {
 		}
 	}
 }
+
+// A lock on a file that has lost its name keeps nobody out: R08.
+func TestLockOfALostName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "beside")
+	first := must[*os.File](t)(lockBeside(path, 0))
+	late := must[*os.File](t)(os.OpenFile(path, os.O_RDWR, 0))
+	defer late.Close()
+	if err := lockNamed(late, path); err == nil || errors.Is(err, errAgain) {
+		t.Errorf("locked twice: %v", err)
+	}
+	os.Rename(path, path+".new")
+	first.Close()
+	if err := lockNamed(late, path); !errors.Is(err, errAgain) {
+		t.Errorf("the name is gone: %v", err)
+	}
+	must[*os.File](t)(os.Create(path)).Close()
+	if err := lockNamed(late, path); !errors.Is(err, errAgain) {
+		t.Errorf("the name is another file's: %v", err)
+	}
+}

@@ -87,23 +87,23 @@ func (f *file) fill(path string, w want) error {
 	return nil
 }
 
-// lockBeside opens and locks the name beside, and makes sure that it is still
-// that name's file: the one who held it before may have renamed or removed it.
+// lockBeside opens and locks the name beside. Between the two the one who held it
+// before may have renamed or removed it: errAgain.
 func lockBeside(path string, wait time.Duration) (*os.File, error) {
 	for deadline := time.Now().Add(wait); ; time.Sleep(5 * time.Millisecond) {
 		fd, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, pathError(path, err)
 		}
-		err = unix.Flock(int(fd.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil && isNamed(fd, path) {
+		err = lockNamed(fd, path)
+		if err == nil {
 			return fd, nil
 		}
 		fd.Close()
-		if err == nil {
-			return nil, errAgain
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+		switch {
+		case errors.Is(err, errAgain):
+			return nil, err
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
 			return nil, pathError(path, err)
 		}
 		if time.Now().After(deadline) {
@@ -112,10 +112,17 @@ func lockBeside(path string, wait time.Duration) (*os.File, error) {
 	}
 }
 
-func isNamed(fd *os.File, path string) bool {
+// lockNamed locks a file and looks whether it still is the one of that name.
+func lockNamed(fd *os.File, path string) error {
+	if err := unix.Flock(int(fd.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return err
+	}
 	got, err := fd.Stat()
 	named, nerr := os.Lstat(path)
-	return err == nil && nerr == nil && os.SameFile(got, named)
+	if err != nil || nerr != nil || !os.SameFile(got, named) {
+		return errAgain
+	}
+	return nil
 }
 
 // syncDir makes the names in a directory durable. Some file systems cannot, and

@@ -38,7 +38,12 @@ func grantCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return printLease(cmd, l, *asJSON)
+		if err := printLease(cmd, l, *asJSON); err != nil {
+			// Nobody knows the token, so nobody else would release it.
+			return oneLine(fmt.Errorf("grant %s: print the token: %w: the lease was given back, print to where there is room", args[0], bare(err)),
+				c.Release(cmd.Context(), l.Name, l.Token))
+		}
+		return nil
 	})
 }
 

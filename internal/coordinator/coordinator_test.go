@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -315,5 +316,55 @@ func TestEightProgramsAtOnce(t *testing.T) {
 	slices.Sort(tokens)
 	if n := len(slices.Compact(tokens)); n != 8 {
 		t.Errorf("%d different tokens, want 8", n)
+	}
+}
+
+// The lock file of one that ended between another's open and lock: R08.
+func TestLockOfALostName(t *testing.T) {
+	sock := filepath.Join(t.TempDir(), "s")
+	first, err := listen(sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, err := openLock(sock + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	if err := lockNamed(late); !errors.Is(err, errTaken) {
+		t.Errorf("locked twice: %v", err)
+	}
+	if err := first.release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := lockNamed(late); !errors.Is(err, errLost) {
+		t.Errorf("the name is gone: %v", err)
+	}
+	second, err := listen(sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.release()
+	if err := lockNamed(late); !errors.Is(err, errLost) {
+		t.Errorf("the name is another file's: %v", err)
+	}
+}
+
+// A token that cannot be printed is nobody's: its lease is given back.
+func TestTokenThatCannotBePrinted(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full")
+	}
+	defer full.Close()
+	dir := t.TempDir()
+	serveIn(t, dir, "--clock", "virtual")
+	var stderr strings.Builder
+	code := Main([]string{"grant", "data", "--holder", "w", "--socket", filepath.Join(dir, "s")}, full, &stderr)
+	if code != 1 || !strings.Contains(stderr.String(), "no space left") || !strings.Contains(stderr.String(), "given back") {
+		t.Errorf("exit %d, %s", code, &stderr)
+	}
+	if got := ok(t, dir, "leases", "--json", "--socket", "s"); got != "[]" {
+		t.Errorf("still running: %s", got)
 	}
 }

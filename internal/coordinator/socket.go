@@ -48,16 +48,14 @@ func takeLock(path string) (*os.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w: make its directory, or name a socket in one that this user may write to", name, bare(err))
 		}
-		err = flock(f)
-		if err == nil && isNamed(f) {
+		if err = lockNamed(f); err == nil {
 			return f, record(f)
 		}
-		if errors.Is(err, errTaken) {
-			defer f.Close()
+		defer f.Close()
+		switch {
+		case errors.Is(err, errTaken):
 			return nil, &inUseError{path, whoServes(f)}
-		}
-		f.Close()
-		if err != nil {
+		case !errors.Is(err, errLost):
 			return nil, fmt.Errorf("lock %s: %w: put the socket on a local file system", name, err)
 		}
 	}
@@ -75,10 +73,20 @@ func record(lock *os.File) error {
 	return nil
 }
 
-func isNamed(f *os.File) bool {
+// errLost: the file that was locked has lost its name.
+var errLost = errors.New("removed meanwhile")
+
+// lockNamed locks a file and looks whether it still is the one of its name.
+func lockNamed(f *os.File) error {
+	if err := flock(f); err != nil {
+		return err
+	}
 	got, err := f.Stat()
 	named, nerr := os.Lstat(f.Name())
-	return err == nil && nerr == nil && os.SameFile(got, named)
+	if err != nil || nerr != nil || !os.SameFile(got, named) {
+		return errLost
+	}
+	return nil
 }
 
 func writeAt(f *os.File, s string) error {
