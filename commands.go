@@ -29,8 +29,8 @@ Differences are printed to stdout, where a script can look at them.`,
 	doc: `Run a program as exec does. It must end with this exit status, or be ended by
 the signal that stands there by its name, "SIGKILL".`,
 }, {
-	name: "gone", usage: []string{"[-timeout=D] PID..."}, run: gone,
-	doc: `Wait until the processes have ended.`,
+	name: "gone", usage: []string{"[-timeout=D] PID|FILE..."}, run: gone,
+	doc: `Wait until the processes, or those whose ids stand in the files, have ended.`,
 }, {
 	name: "needs", usage: []string{"NAME..."}, run: needs,
 	doc: `Skip the script, and say why, where a program is not on PATH; the name

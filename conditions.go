@@ -86,9 +86,11 @@ func onPath(path, name string) bool {
 	return false
 }
 
-// works tries whether faultfs can fail a call of another program here. The
-// answer holds for the life of the process.
-var works = sync.OnceValue(func() error {
+// works is probe's answer, which holds for the life of the process.
+var works = sync.OnceValue(probe)
+
+// probe tries whether faultfs can fail a call of another program here.
+func probe() error {
 	path, err := exec.LookPath("faultfs")
 	if err != nil {
 		return errors.New("not on PATH: call faultlab.Main in TestMain")
@@ -108,4 +110,4 @@ var works = sync.OnceValue(func() error {
 		return fmt.Errorf("it cannot work here (%w): %s", err, bytes.TrimSpace(out))
 	}
 	return nil
-})
+}

@@ -37,8 +37,8 @@
 //	    Run a program as exec does. It must end with this exit status, or be ended by
 //	    the signal that stands there by its name, "SIGKILL".
 //
-//	gone [-timeout=D] PID...
-//	    Wait until the processes have ended.
+//	gone [-timeout=D] PID|FILE...
+//	    Wait until the processes, or those whose ids stand in the files, have ended.
 //
 //	needs NAME...
 //	    Skip the script, and say why, where a program is not on PATH; the name

@@ -3,6 +3,7 @@ package faultlab
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -14,12 +15,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func gone(_ *testscript.TestScript, _ bool, args []string) error {
+func gone(ts *testscript.TestScript, _ bool, args []string) error {
 	limit, args, err := timeout(args)
 	if err != nil {
 		return err
 	}
-	pids, err := parsePids(args)
+	pids, err := parsePids(fromFiles(ts, args))
 	if err != nil {
 		return err
 	}
@@ -49,6 +50,20 @@ func sendSignal(_ *testscript.TestScript, _ bool, args []string) error {
 		}
 	}
 	return nil
+}
+
+// fromFiles replaces the name of each file by the words in it.
+func fromFiles(ts *testscript.TestScript, args []string) []string {
+	var words []string
+	for _, arg := range args {
+		data, err := os.ReadFile(ts.MkAbs(arg))
+		if err != nil {
+			words = append(words, arg)
+			continue
+		}
+		words = append(words, strings.Fields(string(data))...)
+	}
+	return words
 }
 
 // parsePids takes no process group and nothing that a missing variable leaves.

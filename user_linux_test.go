@@ -1,0 +1,86 @@
+package faultlab_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const nobody = 65534
+
+// TestScriptsAsOrdinaryUser runs the scripts once more where the tests run as
+// root: what needs no privilege must be shown to need none. The test binary
+// and the programs are copied, because neither the directory in which "go test"
+// works nor the checkout need be open to others.
+func TestScriptsAsOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("these tests run as an ordinary user already")
+	}
+	t.Parallel()
+	dir := ownedByNobody(t)
+	cmd := exec.Command(filepath.Join(dir, "lab.test"), "-test.run=^TestScripts$", "-test.count=1", "-test.timeout="+left(t).String())
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+dir, "TMPDIR="+filepath.Join(dir, "tmp"),
+		"GOCOVERDIR="+filepath.Join(dir, "cover"), "FAULTLAB_BIN="+filepath.Join(dir, "bin"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("as uid %d: %v\n%s", nobody, err, out)
+	}
+}
+
+// left is how long the scripts may take, less what it takes to say so.
+func left(t *testing.T) time.Duration {
+	deadline, ok := t.Deadline()
+	if !ok {
+		return 10 * time.Minute
+	}
+	return time.Until(deadline) * 19 / 20
+}
+
+// ownedByNobody holds copies of all that the scripts need.
+func ownedByNobody(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "faultlab-user-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	for _, name := range []string{"tmp", "cover"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	faultfs, err := exec.LookPath("faultfs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{
+		filepath.Dir(faultfs): "bin", "testdata/script": "testdata/script", self: "lab.test",
+	} {
+		to = filepath.Join(dir, to)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("cp", "-r", from, to).CombinedOutput(); err != nil {
+			t.Fatalf("copy %s: %v\n%s", from, err, out)
+		}
+	}
+	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, nobody, nobody)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
