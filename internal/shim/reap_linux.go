@@ -131,3 +131,23 @@ func reapOrphans() {
 		_, _ = unix.Wait4(pid, &ws, unix.WNOHANG, nil)
 	}
 }
+
+// reapFamily reads the status of every process that the run has left behind.
+// All have ended when it is called; each that is read hands its own dead
+// children to us.
+func (r *Run) reapFamily() {
+	for {
+		found := false
+		for _, pid := range adopted() {
+			if !r.owns(pid) {
+				continue
+			}
+			if got, _ := unix.Wait4(pid, nil, 0, nil); got == pid {
+				found = true
+			}
+		}
+		if !found {
+			return
+		}
+	}
+}

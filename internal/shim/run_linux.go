@@ -310,6 +310,8 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 	}
 	orphans := r.outlived(lim.Grace)
 	r.acting.Wait()
+	<-r.exited
+	r.reapFamily()
 	r.look.close()
 	_ = unix.Close(r.listener)
 	discharge(r)
