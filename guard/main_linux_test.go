@@ -64,7 +64,7 @@ func newWorld(t *testing.T, probe string) *world {
 		os.Chmod(d, 0o755) // for starts as another user
 	}
 	w := &world{t, dir, filepath.Join(dir, "w/repo/bin/probe")}
-	w.mkdir("w/repo/.git", "w/repo/bin", "w/repo/data/deep", "w/repo-old", "w/out/deep", "else")
+	w.mkdir("w/repo/.git", "w/repo/bin", "w/repo/data/deep", "w/repo-old", "w/out/deep", "else/repo")
 	w.file("w/repo/data/x", "w/out/x", "w/repo-old/x", "w/repo/.git/HEAD")
 	w.copy(probe, w.exe)
 	return w

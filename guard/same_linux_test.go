@@ -146,3 +146,19 @@ func TestZeroRoot(t *testing.T) {
 		t.Error(root.Path)
 	}
 }
+
+// By identity, whatever the spelling of either side.
+func TestAnyAbove(t *testing.T) {
+	w := newWorld(t, plain)
+	w.links()
+	root, err := os.Stat(w.path("into")) // w/repo under another name
+	w.must(err)
+	for path, want := range map[string]bool{"w/repo/data/deep": true, "w/repo": true, "w": false, "w/repo-old": false, "else/repo": false} {
+		if got, err := anyAbove(w.path(path), root); got != want || err != nil {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+	if _, err := anyAbove(w.path("gone"), root); err == nil {
+		t.Error("nothing is above what does not exist")
+	}
+}

@@ -28,6 +28,7 @@ var asked = []struct{ path, kind string }{
 	{"$W/w/repo-old/x", "outside"}, // a sibling with the same prefix
 	{"$W/w/repo2/not/yet", "outside"},
 	{"$W/w/rep", "outside"},
+	{"$W/else/repo/x", "outside"}, // another of the same name
 	{"$W/w/repo/data/../../out/x", "outside"},
 	{"$W/../../../../../../../../../../..$W/w/out/x", "outside"},
 	// Through links, on either side.
@@ -218,6 +219,7 @@ func TestGivenRoot(t *testing.T) {
 		{w.path("dangling"), false},
 		{w.path("w/repo/data/x"), false},
 		{"w/repo", false},
+		{"testdata", false}, // is there, from here
 	} {
 		for _, o := range []Options{{Root: r.root}, {Root: "/nonexistent"}} {
 			fixed = ""
