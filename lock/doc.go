@@ -40,11 +40,11 @@
 //	flock    LOCK_UN       on the pin                         "complete"
 //
 //	flock    LOCK_EX       on the pin
-//	fstat    the pin;      newfstatat PATH                    it is still ours
+//	newfstatat PATH                                           it is still ours
 //	unlinkat PATH                                             the lock is given back here
 //	close    the pin
 //
-// If write, fsync or close fails, the lock is rolled back by the last four, and every error is handed up (go-multierror).
+// If write, fsync or close fails, the lock is rolled back by these same four, and every error is handed up (go-multierror).
 //
 // The pin is a second descriptor of the same file, kept while the lock is held. It keeps the inode number from being
 // reused, so "the same device and inode" means "the same file", and giving back needs no further open, which could fail

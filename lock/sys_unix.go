@@ -58,6 +58,9 @@ func unlink(path string) error {
 type pin struct {
 	f     *os.File
 	stuck bool // a flock call on it never returned: the descriptor must not be closed, or the number would be reused
+
+	known    bool
+	dev, ino uint64 // of f, once known
 }
 
 func newPin(f *os.File) (*pin, error) {
@@ -118,15 +121,28 @@ func (p *pin) close() error {
 
 // names tells whether path, not followed if it is a link, is the pinned file.
 func (p *pin) names(path string) (bool, error) {
-	var ours, there unix.Stat_t
-	if err := unix.Fstat(int(p.f.Fd()), &ours); err != nil {
+	if err := p.know(); err != nil {
 		return false, err
 	}
+	var there unix.Stat_t
 	err := unix.Lstat(path, &there)
 	if err == unix.ENOENT {
 		return false, nil
 	}
-	return ours.Dev == there.Dev && ours.Ino == there.Ino, err
+	return p.dev == uint64(there.Dev) && p.ino == uint64(there.Ino), err
+}
+
+// know asks once: the answer cannot change while the descriptor is open, and a release should have little that can fail.
+func (p *pin) know() error {
+	var ours unix.Stat_t
+	if p.known {
+		return nil
+	}
+	if err := unix.Fstat(int(p.f.Fd()), &ours); err != nil {
+		return err
+	}
+	p.known, p.dev, p.ino = true, uint64(ours.Dev), uint64(ours.Ino)
+	return nil
 }
 
 // identity names the state of one file: it changes when the file is written to or replaced.

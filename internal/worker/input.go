@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 )
 
 const maxInput = 64 << 20 // bytes of a candidate or dataset
@@ -59,6 +61,14 @@ func (e usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// badPath is the error of a path that was given. If another one would do better it is usage, otherwise the machine's.
+func badPath(what string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
+		return usagef("%s: %w", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
 // position is a place in an input file, for messages.
 type position struct {
 	file      string
@@ -79,7 +89,7 @@ func readInput(what, file string) ([]byte, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, usagef("%s: %w", what, err)
+		return nil, badPath(what, err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {

@@ -105,7 +105,7 @@ func dataDir(dir string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", usagef("--data: %w: make it first: %s", err, lock.Quote("mkdir", abs))
 	case err != nil:
-		return "", usagef("--data: %w", err)
+		return "", badPath("--data", err)
 	case !info.IsDir():
 		return "", usagef("--data: %s is not a directory", abs)
 	}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/go-multierror"
 )
@@ -38,6 +40,7 @@ type state struct {
 	records  []Record
 	champion *Record // nil: none yet
 	torn     int     // bytes of a record without its end, at the end of results.jsonl
+	empty    bool    // results.jsonl is there, and nothing is in it
 	ends     []int64 // where each record ends in the file, in bytes
 }
 
@@ -49,7 +52,7 @@ func (s store) read() (state, error) {
 		return st, err
 	}
 	complete := content[:bytes.LastIndexByte(content, '\n')+1]
-	st.torn = len(content) - len(complete)
+	st.torn, st.empty = len(content)-len(complete), content != nil && len(content) == 0
 	for start := 0; start < len(complete); {
 		line, _, _ := bytes.Cut(complete[start:], []byte{'\n'})
 		var r Record
@@ -99,7 +102,7 @@ func (s store) recover() (state, error) {
 	if err := s.removeTemp(); err != nil {
 		return st, err
 	}
-	if st.torn > 0 {
+	if st.torn > 0 || st.empty {
 		if err := s.cut(st.end(len(st.records))); err != nil {
 			return st, err
 		}
@@ -159,19 +162,26 @@ func (st state) isChampion(n int) bool {
 // promote appends the record and replaces the champion. If it fails before the champion was replaced, everything is as
 // it was, or the error says what is not.
 func (s store) promote(r Record, size int64) error {
-	if err := s.appendRecord(r, size); err != nil {
+	dir, err := os.Open(s.dir) // now, when to fail costs nothing: after the rename there must be little left to fail
+	if err != nil {
 		return err
 	}
-	replaced, err := s.replaceChampion(r)
-	if err != nil && !replaced {
+	defer dir.Close()
+	if err := s.appendRecord(r, size, dir); err != nil {
+		return err
+	}
+	if err := s.replaceChampion(r); err != nil {
 		return flat(err, s.cut(size))
 	}
-	return err
+	if err := dir.Sync(); err != nil {
+		return fmt.Errorf("%q is promoted, but might not survive a power cut: %w: check the disk", r.Candidate.Name, err)
+	}
+	return nil
 }
 
 // appendRecord makes the record durable, or takes back what there is of it: the next record must not be glued to a
 // torn one. size is what the file had; 0 if it is not there.
-func (s store) appendRecord(r Record, size int64) error {
+func (s store) appendRecord(r Record, size int64, dir *os.File) error {
 	f, err := os.OpenFile(s.results(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
@@ -182,7 +192,7 @@ func (s store) appendRecord(r Record, size int64) error {
 	}
 	err = flat(err, f.Close())
 	if err == nil && size == 0 {
-		err = syncDir(s.dir) // before the champion: a champion without its record could not be explained after a power cut
+		err = dir.Sync() // before the champion: a champion without its record could not be explained after a power cut
 	}
 	if err != nil {
 		err = flat(err, s.cut(size))
@@ -206,18 +216,16 @@ func (s store) cut(size int64) error {
 	return flat(err, f.Close())
 }
 
-// replaceChampion puts the new champion in place by rename. Readers see the old one or the new one, whole.
-func (s store) replaceChampion(r Record) (replaced bool, err error) {
+// replaceChampion puts the new champion in place by rename. Readers see the old one or the new one, whole. If it fails,
+// the old one is still there.
+func (s store) replaceChampion(r Record) error {
 	if err := s.writeTemp(append(mustJSON(json.MarshalIndent(r, "", "  ")), '\n')); err != nil {
-		return false, err
+		return err
 	}
 	if err := os.Rename(s.temp(), s.champion()); err != nil {
-		return false, flat(err, os.Remove(s.temp()))
+		return flat(err, os.Remove(s.temp()))
 	}
-	if err := syncDir(s.dir); err != nil {
-		return true, fmt.Errorf("the champion is replaced, but would perhaps not survive a power cut: %w: check the disk", err)
-	}
-	return true, nil
+	return nil
 }
 
 // writeTemp makes the file that is to become the champion, durable, or leaves none.
@@ -246,14 +254,6 @@ func (s store) fill(f *os.File, content []byte) error {
 	return f.Sync() // before the rename, or a power cut could leave the new name with nothing behind it
 }
 
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return flat(d.Sync(), d.Close())
-}
-
 func mustJSON(b []byte, err error) []byte {
 	if err != nil {
 		panic(err) // strings and whole numbers: always marshals
@@ -261,13 +261,22 @@ func mustJSON(b []byte, err error) []byte {
 	return b
 }
 
-// flat collects errors that are independent of each other; nil if all are.
+// flat collects errors that are independent of each other. One is itself, none is nil.
 func flat(errs ...error) error {
-	var all *multierror.Error
-	for _, err := range errs {
-		if err != nil {
-			all = multierror.Append(all, err)
-		}
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
 	}
-	return all.ErrorOrNil()
+	all := multierror.Append(nil, errs...)
+	all.ErrorFormat = func(errs []error) string {
+		lines := make([]string, len(errs))
+		for i, err := range errs {
+			lines[i] = err.Error()
+		}
+		return strings.Join(lines, "; ")
+	}
+	return all
 }
