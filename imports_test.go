@@ -1,0 +1,61 @@
+package faultlab_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers are the lab's packages from the ground up: each may import only those
+// that stand before it. The packages that it proves stand apart.
+var layers = []string{
+	"faultlab/internal/op",
+	"faultlab/internal/rule",
+	"faultlab/internal/shim",
+	"faultlab/internal/cli",
+	"faultlab/cmd/faultfs",
+}
+
+// pure packages touch neither files nor processes.
+var pure = []string{"faultlab/internal/op", "faultlab/internal/rule"}
+
+// proven packages are for everybody, and know nothing of the lab.
+var proven = []string{"faultlab/lock", "faultlab/exit", "faultlab/fence", "faultlab/guard"}
+
+func TestImportsRunOneWay(t *testing.T) {
+	t.Parallel()
+	for pkg, imports := range importsOf(t) {
+		for _, dep := range imports {
+			if at, from := slices.Index(layers, dep), slices.Index(layers, pkg); from >= 0 && at > from {
+				t.Errorf("%s imports %s, which stands above it", pkg, dep)
+			}
+			if slices.Contains(proven, pkg) && strings.HasPrefix(dep, "faultlab/internal/") {
+				t.Errorf("%s imports %s: a proven package knows nothing of the lab", pkg, dep)
+			}
+			if slices.Contains(pure, pkg) && slices.Contains([]string{"os", "os/exec", "syscall", "golang.org/x/sys/unix"}, dep) {
+				t.Errorf("%s imports %s: it is pure", pkg, dep)
+			}
+			if dep == "unsafe" && pkg != "faultlab/internal/shim" {
+				t.Errorf("%s imports unsafe: that is the shim's alone", pkg)
+			}
+			if strings.HasPrefix(dep, "faultlab/cmd/") {
+				t.Errorf("%s imports %s: a program is nobody's library", pkg, dep)
+			}
+		}
+	}
+}
+
+func importsOf(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string][]string)
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		all[f[0]] = f[1:]
+	}
+	return all
+}
