@@ -94,7 +94,7 @@ func (t *tail) missing() string {
 	msg := fmt.Sprintf("no operation %q in the trace %s", t.sel, t.name)
 	var seen []string
 	for _, p := range rule.Nearest(rule.Rule{Selector: t.sel}, t.points.Last()) {
-		seen = append(seen, rule.At(p).String())
+		seen = append(seen, p.String())
 	}
 	if len(seen) == 0 {
 		return msg + " (it holds none)"

@@ -234,7 +234,7 @@ func nearest(r rule.Rule, seen []op.Point) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(rule.At(p).String())
+		b.WriteString(p.String())
 	}
 	return b.String()
 }

@@ -81,7 +81,7 @@ func newLister(std streams, path string) (*lister, error) {
 
 // Saw implements shim.Observer.
 func (l *lister) Saw(o *op.Op, _ shim.Result) {
-	fmt.Fprint(l.out, rule.At(l.points.Point(o)))
+	fmt.Fprint(l.out, l.points.Point(o))
 	if o.To != "" {
 		fmt.Fprintf(l.out, "  # to %s", o.To)
 	}

@@ -59,7 +59,7 @@ func newTracer(path string) (*tracer, error) {
 // Saw implements shim.Observer.
 func (t *tracer) Saw(o *op.Op, r shim.Result) {
 	l := line{
-		Point: rule.At(t.points.Point(o)).String(),
+		Point: t.points.Point(o).String(),
 		Kind:  o.Kind.String(), Path: o.Path, To: o.To, Call: o.Call,
 		Pid: o.Pid, Tid: o.Tid, Proc: o.Proc, Script: o.Script,
 		Offset: known(o.Off), Size: known(o.Size), Replaces: o.Replaces,

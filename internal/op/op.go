@@ -145,10 +145,11 @@ type Point struct {
 	Nth   int // from 1
 }
 
-// String prints p as a rule's selector, quoted where the grammar needs it.
+// String prints p as a rule's selector, which selects just this point: its
+// path is a glob that matches no other, quoted where the grammar needs it.
 func (p Point) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s path=%s nth=%d", p.Kind, Quote(p.Path), p.Nth)
+	fmt.Fprintf(&b, "%s path=%s nth=%d", p.Kind, Quote(Literal(p.Path)), p.Nth)
 	if p.Actor != 0 {
 		fmt.Fprintf(&b, " actor=%c", p.Actor)
 	}

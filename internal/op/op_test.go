@@ -66,12 +66,12 @@ func TestCounter(t *testing.T) {
 		op   op.Op
 		want string
 	}{
-		{op.Op{Kind: op.Rename, Path: "a", To: "b"}, "rename path=a nth=1"},
-		{op.Op{Kind: op.Rename, Path: "b", To: "c"}, "rename path=b nth=2"},
-		{op.Op{Kind: op.Open, Path: "b"}, "open path=b nth=1"},
-		{op.Op{Kind: op.Truncate, Also: op.Open, Path: "b"}, "truncate path=b nth=1"},
-		{op.Op{Kind: op.Open, Path: "b"}, "open path=b nth=3"},
-		{op.Op{Kind: op.Open, Path: "it's #1"}, "open path='it''s #1' nth=1"},
+		{op.Op{Kind: op.Rename, Path: "a", To: "b"}, "rename path=./a nth=1"},
+		{op.Op{Kind: op.Rename, Path: "b", To: "c"}, "rename path=./b nth=2"},
+		{op.Op{Kind: op.Open, Path: "b"}, "open path=./b nth=1"},
+		{op.Op{Kind: op.Truncate, Also: op.Open, Path: "b"}, "truncate path=./b nth=1"},
+		{op.Op{Kind: op.Open, Path: "b"}, "open path=./b nth=3"},
+		{op.Op{Kind: op.Open, Path: "it's #1"}, "open path='./it''s #1' nth=1"},
 	} {
 		if got := c.Point(&step.op).String(); got != step.want {
 			t.Errorf("step %d: %s, want %s", i, got, step.want)
@@ -89,7 +89,7 @@ func TestCounter(t *testing.T) {
 func TestActors(t *testing.T) {
 	c := op.Counter{Actors: true}
 	c.Point(&op.Op{Actor: 'A', Kind: op.Sync, Path: "x"})
-	if got := c.Point(&op.Op{Actor: 'B', Kind: op.Sync, Path: "x"}).String(); got != "sync path=x nth=1 actor=B" {
+	if got := c.Point(&op.Op{Actor: 'B', Kind: op.Sync, Path: "x"}).String(); got != "sync path=./x nth=1 actor=B" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -3,10 +3,11 @@ package rule
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"faultlab/internal/op"
 )
 
 // holes matches a glob with placeholders, "run.lock.{1}". A hole takes any
@@ -69,10 +70,10 @@ func (h *holes) fill(name string) []string {
 	for i := range h.places {
 		open := strings.Join(h.pieces[i+1:], "?*")
 		value := longest(name, literalHead(glob), func(v string) bool {
-			return doublestar.MatchUnvalidated(glob+escape(v)+open, name)
+			return doublestar.MatchUnvalidated(glob+op.Escape(v)+open, name)
 		})
 		values = append(values, value)
-		glob += escape(value) + h.pieces[i+1]
+		glob += op.Escape(value) + h.pieces[i+1]
 	}
 	return values
 }
@@ -93,7 +94,7 @@ func longest(name string, from int, fits func(string) bool) string {
 // literalHead is how many bytes of any match a glob fixes from the left. It
 // spares most of the search.
 func literalHead(glob string) int {
-	if i := strings.IndexAny(glob, special); i >= 0 {
+	if i := strings.IndexAny(glob, op.Special); i >= 0 {
 		return i
 	}
 	return len(glob)
@@ -103,7 +104,7 @@ func literalHead(glob string) int {
 func holesAsText(glob string) string {
 	pieces, places := split(glob)
 	for i, p := range places {
-		pieces[i] += escape(fmt.Sprintf("{%d}", p.number))
+		pieces[i] += op.Escape(fmt.Sprintf("{%d}", p.number))
 	}
 	return strings.Join(pieces, "")
 }
@@ -124,7 +125,7 @@ func split(glob string) (pieces []string, places []place) {
 		case '[':
 			i += classEnd(glob[i:])
 		case '{':
-			if number, width := holeAt(glob[i:]); width > 0 {
+			if number, width := op.Hole(glob[i:]); width > 0 {
 				pieces = append(pieces, glob[start:i])
 				places = append(places, place{number: number})
 				start = i + width
@@ -133,23 +134,6 @@ func split(glob string) (pieces []string, places []place) {
 		}
 	}
 	return append(pieces, glob[start:]), places
-}
-
-// holeAt reads a hole at the start of s, "{1}". Its width is 0 where there is
-// none; its number is 0 where that is too big.
-func holeAt(s string) (number, width int) {
-	if s == "" || s[0] != '{' {
-		return 0, 0
-	}
-	digits := len(s) - 1 - len(strings.TrimLeft(s[1:], "0123456789"))
-	if digits == 0 || len(s) < digits+2 || s[digits+1] != '}' {
-		return 0, 0
-	}
-	n, err := strconv.ParseUint(s[1:digits+1], 10, 16)
-	if err != nil {
-		n = 0
-	}
-	return int(n), digits + 2
 }
 
 // classEnd is how far the "]" of a class lies from its "[", which s begins with.

@@ -95,7 +95,7 @@ func TestLiteralMatchesItselfAlone(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		p, other := path.Draw(t, "path"), path.Draw(t, "other")
-		glob := Literal(p)
+		glob := op.Literal(p)
 		if err := checkPath(glob); err != nil {
 			t.Fatalf("Literal(%q): %v", p, err)
 		}

@@ -118,46 +118,8 @@ func wordKinds(word string) op.Set {
 // links by either name, an op.Counter by the first alone, so that the number of
 // such a point can be another where names are moved in a chain.
 func At(p op.Point) Selector {
-	return Selector{Word: p.Kind.String(), Path: Literal(p.Path),
+	return Selector{Word: p.Kind.String(), Path: op.Literal(p.Path),
 		Nth: Range{p.Nth, p.Nth}, Actor: p.Actor}
-}
-
-// Literal is the glob that matches path alone: what a glob would take for a
-// pattern is escaped, placeholders excepted, and a name at the top of the tree
-// is tied to it.
-func Literal(path string) string {
-	var b strings.Builder
-	if path != "" && path != "." && !strings.Contains(path, "/") {
-		b.WriteString("./")
-	}
-	for i := 0; i < len(path); {
-		_, width := holeAt(path[i:])
-		if width > 0 {
-			b.WriteString(path[i : i+width])
-		} else {
-			width = 1
-			b.WriteString(escape(path[i : i+width]))
-		}
-		i += width
-	}
-	return b.String()
-}
-
-// special holds the bytes that mean something in a glob.
-const special = `*?[]{}\`
-
-func escape(text string) string {
-	if !strings.ContainsAny(text, special) {
-		return text
-	}
-	var b strings.Builder
-	for i := range len(text) {
-		if strings.IndexByte(special, text[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String()
 }
 
 // Range is First to Last, both included. The zero Range holds every number;
