@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"faultlab/internal/op"
-	"faultlab/internal/rule"
 	"faultlab/internal/shim"
 )
 

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"faultlab/internal/op"
-	"faultlab/internal/rule"
 	"faultlab/internal/shim"
 )
 
