@@ -23,11 +23,11 @@ func TestNearest(t *testing.T) {
 		{"write path=run.lock nth=5 do kill", "write path=d/run.lock nth=3; create path=d/run.lock nth=1; sync path=d/run.lock nth=1"},
 		{"write path=run.lcok do kill", "write path=d/run.lock nth=1; create path=d/run.lock nth=1; sync path=d/run.lock nth=1"},
 		{"fsync path=e/run.lock do kill", "sync path=d/run.lock nth=1; create path=d/run.lock nth=1; write path=d/run.lock nth=1"},
-		{"rename do kill", "open path=config nth=1; create path=d/run.lock nth=1; write path=d/run.lock nth=1"},
-		{"open path=confgi nth=2 do kill", "open path=config nth=1; "},
-		{"write path=tmp.{2} nth=1 do kill", "write path=tmp.{1} nth=1 actor=B; "},
-		{"write path=tmp.{1} actor=A do kill", "write path=tmp.{1} nth=1 actor=B; "},
-		{"mutate path=/abs/results.jsonl do kill", "write path=results.jsonl nth=1; "},
+		{"rename do kill", "open path=./config nth=1; create path=d/run.lock nth=1; write path=d/run.lock nth=1"},
+		{"open path=confgi nth=2 do kill", "open path=./config nth=1; "},
+		{"write path=tmp.{2} nth=1 do kill", "write path=./tmp.{1} nth=1 actor=B; "},
+		{"write path=tmp.{1} actor=A do kill", "write path=./tmp.{1} nth=1 actor=B; "},
+		{"mutate path=/abs/results.jsonl do kill", "write path=./results.jsonl nth=1; "},
 	} {
 		var got []string
 		for _, p := range Nearest(mustParse(t, c.rule), seen) {
