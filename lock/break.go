@@ -56,11 +56,12 @@ func Break(path, token string) error {
 	case err != nil:
 		return err
 	}
-	defer f.Close() // and with it the flock
 	p := &pin{f: f}
+	defer p.close()
 	if err := p.lock(Limit); err != nil {
 		return &fs.PathError{Op: "flock", Path: path, Err: err}
 	}
+	defer p.unlock() // a child between fork and exec still has the descriptor: closing is not enough
 	return p.breakIf(path, token)
 }
 

@@ -3,7 +3,6 @@ package lock
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 )
@@ -14,7 +13,7 @@ type Flock struct {
 	token string
 
 	mu sync.Mutex
-	f  *os.File // nil: released
+	f  *flockFile // nil: released
 }
 
 // AcquireFlock takes the lock, or fails: a *HeldError if somebody has it, an error that Is errors.ErrUnsupported where
@@ -75,7 +74,7 @@ func (f *flockFile) describe(o Options) (*Flock, error) {
 	if errs != nil {
 		return nil, collect(collect(errs, f.f.Truncate(0)), f.close())
 	}
-	return &Flock{path: f.path, token: record.Token, f: f.f}, nil
+	return &Flock{path: f.path, token: record.Token, f: f}, nil
 }
 
 // Path is the absolute path of the lock file.
@@ -91,9 +90,9 @@ func (l *Flock) Release() error {
 	if l.f == nil {
 		return nil
 	}
-	// Empty first: after the close it may be the next one's record.
-	errs := collect(nil, l.f.Truncate(0))
-	errs = collect(errs, l.f.Close())
+	errs := collect(nil, l.f.f.Truncate(0)) // first: after the unlock it may be the next one's record
+	l.f.unlock()                            // a child between fork and exec still has the descriptor: closing is not enough
+	errs = collect(errs, l.f.close())
 	l.f = nil
 	return errs.ErrorOrNil()
 }

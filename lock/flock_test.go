@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func mustFlock(t *testing.T, path string) *Flock {
@@ -39,6 +41,24 @@ func TestFlockLoserDamagesNothing(t *testing.T) {
 	}
 	if b, err := os.ReadFile(path); err != nil || len(b) != 0 {
 		t.Errorf("after the release: %q, %v", b, err)
+	}
+	if err := mustFlock(t, path).Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A child that was forked and has not reached its exec has every descriptor, close-on-exec or not.
+func TestFlockIsFreeThoughAChildHasTheDescriptor(t *testing.T) {
+	t.Parallel()
+	path := lockPath(t)
+	l := mustFlock(t, path)
+	child, err := unix.Dup(int(l.f.f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(child)
+	if err := l.Release(); err != nil {
+		t.Error(err)
 	}
 	if err := mustFlock(t, path).Release(); err != nil {
 		t.Error(err)
@@ -167,7 +187,7 @@ func TestBreakLeavesAFlockFile(t *testing.T) {
 	t.Parallel()
 	path := lockPath(t)
 	l := mustFlock(t, path)
-	_ = l.f.Close() // its holder dies
+	_ = l.f.close() // its holder dies
 	if err := Break(path, l.Token()); !errors.Is(err, errKernelFrees) || !exists(path) {
 		t.Errorf("got %v", err)
 	}
