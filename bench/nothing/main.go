@@ -1,0 +1,4 @@
+// Nothing is the Go program that does nothing: what any Go program costs.
+package main
+
+func main() {}
