@@ -46,10 +46,11 @@ func main() {
 
 // roles are what this program is in the processes that it starts of itself.
 var roles = map[string]func(args []string) error{
-	"role-subject":      subject,
-	"role-notify":       func(args []string) error { return bareNotify(args, false) },
-	"role-notify-hurry": func(args []string) error { return bareNotify(args, true) },
-	"role-fuse":         func(args []string) error { return emptyFuse(args[0], args[1:]) },
+	"role-subject":          subject,
+	"role-notify":           func(args []string) error { return bareNotify(args, func() {}) },
+	"role-notify-real-time": func(args []string) error { return bareNotify(args, realTime) },
+	"role-notify-short":     func(args []string) error { return bareNotify(args, shortTurns) },
+	"role-fuse":             func(args []string) error { return emptyFuse(args[0], args[1:]) },
 }
 
 func exit(err error) {

@@ -13,7 +13,7 @@ import (
 // How long each table is measured. With the build of faultfs all stays below
 // 90 s.
 const (
-	callsLast  = 35 * time.Second
+	callsLast  = 40 * time.Second
 	startsLast = 35 * time.Second
 	// mostRounds keeps strace from its last call: the highest count that its
 	// inject takes is 65535, and the rule must not fire.

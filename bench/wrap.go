@@ -14,9 +14,9 @@ import (
 // The wrappers run a subject the way faultfs and strace do: as a child of their
 // own, with the streams that they were given.
 
-// bareNotify is the barest supervisor there can be. With hurry it runs in the
-// scheduling class that faultfs's supervisor gives itself.
-func bareNotify(args []string, hurry bool) error {
+// bareNotify is the barest supervisor there can be. Hurry may change
+// how its thread is scheduled.
+func bareNotify(args []string, hurry func()) error {
 	trapped := make(chan int)
 	failed := make(chan error, 1)
 	go func() {
@@ -36,9 +36,7 @@ func bareNotify(args []string, hurry bool) error {
 	case err := <-failed:
 		return err
 	case listener := <-trapped:
-		if hurry {
-			runSoon()
-		}
+		hurry()
 		continueAll(listener)
 		return nil
 	}
@@ -49,11 +47,13 @@ func init() {
 	runtime.LockOSThread()
 }
 
-func runSoon() {
-	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
-	if unix.SchedSetAttr(0, &attr, 0) != nil {
-		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Runtime: 100_000}, 0)
-	}
+// realTime needs a privilege; shortTurns needs none.
+func realTime() {
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
+}
+
+func shortTurns() {
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Runtime: 100_000}, 0)
 }
 
 func child(args []string) *exec.Cmd {
