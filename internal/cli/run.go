@@ -111,11 +111,11 @@ func supervise(std streams, cmd shim.Command, cfg shim.Config, lim shim.Limits) 
 	if err != nil {
 		return shim.Exit{}, err
 	}
-	stop := relay(run)
+	stop := relay(run, cmd.Terminal)
 	exit, err := run.Wait(lim)
 	stop()
-	if cmd.Foreground {
-		shim.TakeTerminal(cmd.Stdin)
+	if cmd.Terminal != nil {
+		cmd.Terminal.Back()
 	}
 	reportExit(std, exit)
 	return exit, err

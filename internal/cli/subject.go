@@ -11,10 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
-
 	"faultlab/internal/shim"
+	"github.com/spf13/cobra"
 )
 
 // commandLine takes what follows "--".
@@ -38,7 +36,7 @@ func subject(std streams, args []string) (shim.Command, error) {
 	return shim.Command{
 		Path: path, Args: args, Env: os.Environ(),
 		Stdin: std.in, Stdout: std.out, Stderr: std.err,
-		Foreground: inForeground(std.in),
+		Terminal: shim.TerminalOf(std.in),
 	}, nil
 }
 
@@ -50,29 +48,28 @@ func cause(err error) error {
 	return err
 }
 
-// inForeground reports whether in is a terminal that the guard's process group
-// holds: then the subject is to have it.
-func inForeground(in *os.File) bool {
-	group, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCGPGRP)
-	if err != nil {
-		return false
-	}
-	guards, err := unix.Getpgid(os.Getppid())
-	return err == nil && guards == group
-}
-
 // relay passes the signals that the supervisor gets on to the subject until
-// stop is called.
-func relay(run *shim.Run) (stop func()) {
+// stop is called, and follows the job control of its terminal, if it has one.
+func relay(run *shim.Run, tty *shim.Terminal) (stop func()) {
 	c := make(chan os.Signal, 16)
 	for _, sig := range shim.Relayed() {
 		if !signal.Ignored(sig) {
 			signal.Notify(c, sig)
 		}
 	}
+	if tty != nil {
+		signal.Notify(c, syscall.SIGCHLD)
+	}
 	go func() {
 		for sig := range c {
-			_ = run.Signal(sig.(syscall.Signal))
+			switch {
+			case sig == syscall.SIGCHLD:
+				tty.Suspend(run)
+			case sig == syscall.SIGCONT && tty != nil:
+				tty.Resume(run)
+			default:
+				_ = run.Signal(sig.(syscall.Signal))
+			}
 		}
 	}()
 	return func() { signal.Stop(c); close(c) }

@@ -111,7 +111,7 @@ func (p *parser) hold() error {
 func (a *Action) readErrno(text string) error {
 	var ok bool
 	if a.Errno, ok = ParseErrno(text); !ok {
-		return errors.New(unknown("errno", text, slices.Sorted(maps.Keys(errnos)), ""))
+		return errors.New(unknownName("errno", text, slices.Sorted(maps.Keys(errnos)), "ENOSPC, EIO or EACCES"))
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (a *Action) readErrno(text string) error {
 func (a *Action) readSignal(text string) error {
 	var ok bool
 	if a.Signal, ok = ParseSignal(text); !ok {
-		return errors.New(unknown("signal", text, slices.Sorted(maps.Keys(signals)), ""))
+		return errors.New(unknownName("signal", text, slices.Sorted(maps.Keys(signals)), "SIGTERM, SIGSTOP or SIGUSR1"))
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func TestActionErrors(t *testing.T) {
 		{"on write do fail", `col 17: expected "fail ERRNO", found its end`},
 		{"on write do fail ENOSPACE", `col 18: unknown errno "ENOSPACE": did you mean "ENOSPC"?`},
 		{"on write do fail enospc", `col 18: unknown errno "enospc": did you mean "ENOSPC"?`},
-		{"on write do fail 28", `col 18: unknown errno "28"`},
+		{"on write do fail 28", `col 18: unknown errno "28" (want one such as ENOSPC, EIO or EACCES)`},
 		{"on write do fail EIO now", `col 22: unexpected "now": expected no more than "fail ERRNO"`},
 		{"on write do short", `col 18: expected "short K [fail ERRNO]", found its end`},
 		{"on write do short 0", `col 19: bad number "0": expected bytes, a whole number from 1`},

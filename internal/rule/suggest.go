@@ -18,6 +18,17 @@ func unknown(thing, got string, known []string, list string) string {
 	return msg
 }
 
+// unknownName is unknown for names that are too many to list: where none is
+// near it gives examples.
+func unknownName(thing, got string, known []string, examples string) string {
+	if nearestWord(got, known) != "" {
+		examples = ""
+	} else {
+		examples = "want one such as " + examples
+	}
+	return unknown(thing, got, known, examples)
+}
+
 // nearestWord is the first of known that a slip or two turns into got,
 // capitals aside; empty where none is that near.
 func nearestWord(got string, known []string) string {

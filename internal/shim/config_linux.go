@@ -36,14 +36,14 @@ type Result struct {
 
 // Command is a program to run under the shim.
 type Command struct {
-	Path       string   // of the executable, resolved by the caller
-	Args       []string // as the program sees them, its own name first
-	Env        []string
-	Dir        string // working directory; empty: the supervisor's own
-	Stdin      *os.File
-	Stdout     *os.File
-	Stderr     *os.File
-	Foreground bool // give it the terminal that is Stdin
+	Path     string   // of the executable, resolved by the caller
+	Args     []string // as the program sees them, its own name first
+	Env      []string
+	Dir      string // working directory; empty: the supervisor's own
+	Stdin    *os.File
+	Stdout   *os.File
+	Stderr   *os.File
+	Terminal *Terminal // nil, or Stdin as a terminal that it gets
 }
 
 // Config says what of the subject is seen, and who decides.

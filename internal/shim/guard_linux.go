@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -121,7 +120,7 @@ func guard() int {
 // relayedSignals are passed on to the supervisor, and by it to the subject.
 var relayedSignals = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
-	syscall.SIGUSR1, syscall.SIGUSR2,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
 }
 
 // notifyUnlessIgnored leaves ignored what was ignored at the start (nohup): so
@@ -136,24 +135,6 @@ func notifyUnlessIgnored(c chan<- os.Signal, sigs ...os.Signal) {
 
 // Relayed lists the signals that a supervisor gets for its subject.
 func Relayed() []os.Signal { return relayedSignals }
-
-// TakeTerminal gives a terminal back to the guard's process group, after a
-// subject had it in the foreground.
-func TakeTerminal(tty *os.File) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	// A group in the background that sets the foreground is sent SIGTTOU and
-	// stops, unless it blocks it.
-	var old, block unix.Sigset_t
-	block.Val[0] = 1 << (unix.SIGTTOU - 1)
-	if unix.PthreadSigmask(unix.SIG_BLOCK, &block, &old) != nil {
-		return
-	}
-	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }()
-	if group, err := unix.Getpgid(os.Getppid()); err == nil {
-		_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCSPGRP, group)
-	}
-}
 
 func startSupervisor() (pid, socket int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)

@@ -75,7 +75,7 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 	pid, err := syscall.ForkExec(cmd.Path, cmd.Args, &syscall.ProcAttr{
 		Env:   cmd.Env,
 		Files: files,
-		Sys:   &syscall.SysProcAttr{Setpgid: true, Foreground: cmd.Foreground, Ctty: 0},
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Foreground: cmd.Terminal != nil, Ctty: 0},
 	})
 	if err != nil {
 		launched <- fmt.Errorf("start %s: %w", cmd.Path, err)
