@@ -125,7 +125,7 @@ func TestByName(t *testing.T) {
 			t.Errorf("%s: %v", d.Name, err)
 		}
 	}
-	if _, err := ByName("x"); err == nil || !strings.Contains(err.Error(), "want one of create-then-write, link-then-reclaim, ") {
+	if _, err := ByName("x"); err == nil || !strings.Contains(err.Error(), "want one of create-then-write, cwd-guard, ") {
 		t.Errorf("got %v", err)
 	}
 }

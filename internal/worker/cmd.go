@@ -6,7 +6,9 @@
 // On standard output it says, each line in one write call of its own:
 //
 //	locked TOKEN          the lock is taken and its release registered; nothing else was changed
+//	granted TOKEN         only with --coordinator: the lease is taken
 //	ready                 only with --end wait
+//	stored KEY TOKEN      only with --coordinator: the score is in the store
 //	released              the lock is given back (also by an exit hook)
 //	promoted NAME SCORE   the run has succeeded
 package worker
@@ -17,11 +19,13 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-multierror"
 	"github.com/spf13/cobra"
 
 	"faultlab/exit"
+	"faultlab/fence"
 	"faultlab/internal/mutant"
 	"faultlab/lock"
 )
@@ -33,14 +37,16 @@ const (
 	statusUsage  = 2 // called wrongly, or bad input: nothing was touched
 	statusHeld   = 3 // refused by a lock
 	statusGate   = 4 // the candidate is not good enough: nothing was changed
+	statusStale  = 5 // the lease was given on while the run slept: nothing was changed
 )
 
 const statusHelp = `Exit status:
   0  done
   1  failed; the message says what to do, and what is left if anything is
   2  wrong usage or bad input; nothing was touched
-  3  refused by a lock: the message names the holder and the command that clears the lock
-  4  the candidate did not pass the gate; nothing was changed`
+  3  refused by a lock: the message names the holder and the command that clears the lock; or by a lease
+  4  the candidate did not pass the gate; nothing was changed
+  5  the lease was given on during the run, and the store holds a later score; nothing was changed, run again`
 
 // Main is the main of cmd/worker. It does not return.
 func Main() {
@@ -77,13 +83,17 @@ func statusOf(err error, ran *cobra.Command) int {
 	var held *lock.HeldError
 	var changed *lock.ChangedError
 	var gate gateError
+	var leased *fence.HeldError
+	var stale *fence.StaleError
 	switch {
 	case errors.As(err, &usage), !started(ran):
 		return statusUsage
-	case errors.As(err, &held), errors.As(err, &changed), errors.Is(err, errLocked):
+	case errors.As(err, &held), errors.As(err, &changed), errors.As(err, &leased), errors.Is(err, errLocked):
 		return statusHeld
 	case errors.As(err, &gate):
 		return statusGate
+	case errors.As(err, &stale):
+		return statusStale
 	}
 	return statusFailed
 }
@@ -131,6 +141,12 @@ DIR/run.lock is held.
 A run that was killed leaves its lock. The next one is refused and prints the command that clears it; the run after that
 takes back whatever was half-done.
 
+With --coordinator and --store the score also goes into a store that runs of other data directories write to, too. It is
+put under a lease, before the data directory is changed: a run that slept while its lease was given on is refused there.
+
+With --heldout the candidate must reach the floor on those cases as well. They must lie outside the repository that this
+program lies in, wherever it is started.
+
 ` + endHelp() + "\n\n" + mutantHelp() + "\n\n" + statusHelp,
 		Example: `  mkdir data
   worker run --candidate testdata/eval/candidate.json --dataset testdata/eval/dataset.jsonl --data data`,
@@ -142,12 +158,20 @@ takes back whatever was half-done.
 	f.StringVar(&r.datasetFile, "dataset", "", "the cases to replay, a JSON-lines `FILE`")
 	f.StringVar(&r.data, "data", "", "the data directory `DIR`")
 	f.StringVar(&r.notify, "notify", "", "tell a Unix `SOCKET` of the promotion; it is dialled while locked, before anything is changed")
+	f.StringVar(&r.heldoutFile, "heldout", "", "more cases, a JSON-lines `FILE` outside the repository, on which the candidate must reach the floor")
+	f.StringVar(&r.fenced.socket, "coordinator", "", "ask the coordinator on this Unix `SOCKET` for a lease; needs --store")
+	f.StringVar(&r.fenced.path, "store", "", "put the score into this fenced store, a `FILE`, made if it is missing; needs --coordinator")
+	f.StringVar(&r.fenced.lease, "lease", "data", "the `NAME` of the lease")
+	f.StringVar(&r.fenced.key, "key", defaultKey, "the `KEY` of the score in the store")
+	f.DurationVar(&r.fenced.ttl, "ttl", 10*time.Second, "how long the lease lasts, a `DURATION`")
 	f.StringVar(&r.lockName, "lock", "create", "how to lock, a `DESIGN`: create (a file that is there or not) or flock (held by the kernel)")
-	f.StringVar(&r.mutantName, "mutant", "", "for the lab: lock by the broken design `NAME`")
+	f.StringVar(&r.mutantName, "mutant", "", "for the lab: do it by the broken design `NAME`")
 	f.StringVar(&r.endName, "end", "return", "for the lab: how the process ends once it holds the lock, a `MODE`")
 	required(c, "candidate", "dataset", "data")
 	return c
 }
+
+const defaultKey = "champion"
 
 func mutantHelp() string {
 	lines := []string{"Broken designs (--mutant), which the lab must catch:"}

@@ -130,8 +130,8 @@ func (c Candidate) valid() error {
 	return inRange(c.Weights.LatencyMS, c.Weights.Errors, c.Weights.Queue, c.Page)
 }
 
-func readDataset(file string) (Dataset, error) {
-	content, err := readInput("dataset", file)
+func readDataset(what, file string) (Dataset, error) {
+	content, err := readInput(what, file)
 	if err != nil {
 		return Dataset{}, err
 	}

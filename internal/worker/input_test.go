@@ -34,7 +34,7 @@ func TestDatasetErrorsNameThePlace(t *testing.T) {
 		if err := os.WriteFile(file, []byte(row.in), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := readDataset(file)
+		_, err := readDataset("dataset", file)
 		if row.says == "" {
 			if err != nil {
 				t.Errorf("%q: %v", row.in, err)

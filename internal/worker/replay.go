@@ -42,10 +42,21 @@ type gateError struct{ reason string }
 
 func (e gateError) Error() string { return e.reason }
 
+func (s Score) belowFloor() bool { return s.Correct*1000 < s.Cases*floorPermille }
+
+// gateHeldout lets a candidate pass that reaches the floor on cases that it cannot have been made for.
+func gateHeldout(c Candidate, d Dataset) error {
+	if s := replay(c, d); s.belowFloor() {
+		return gateError{fmt.Sprintf("gate: %q scores %v on the held-out cases, below the floor of %.3f: nothing was changed, improve the candidate",
+			c.Name, s, floorPermille/1000.0)}
+	}
+	return nil
+}
+
 // gate lets a candidate pass that reaches the floor and beats the champion on this very dataset. The champion's own
 // record counts only if it was made on the same dataset; otherwise the champion is replayed too.
 func gate(r Record, champion *Record, d Dataset) error {
-	if r.Correct*1000 < r.Cases*floorPermille {
+	if r.belowFloor() {
 		return gateError{fmt.Sprintf("gate: %q scores %v, below the floor of %.3f: nothing was changed, improve the candidate",
 			r.Candidate.Name, r.Score, floorPermille/1000.0)}
 	}

@@ -22,14 +22,17 @@ type run struct {
 	stdout, stderr io.Writer
 
 	candidateFile, datasetFile, data string
+	heldoutFile                      string
 	notify, lockName                 string
 	mutantName, endName              string
 
-	design mutant.Design
-	end    ending
-	store  store
-	record Record // what is to be promoted; its Run is known only under the lock
-	cases  Dataset
+	design  mutant.Design
+	end     ending
+	store   store
+	fenced  fenced
+	record  Record // what is to be promoted; its Run is known only under the lock
+	cases   Dataset
+	heldout Dataset // without cases: none was given
 }
 
 // main reads and scores first: only then is there anything to lock for.
@@ -44,10 +47,15 @@ func (r *run) main() error {
 	if err != nil {
 		return err
 	}
-	// A failing step returns at once: the registered release runs when main has returned.
+	// A failing step returns at once: what is registered runs when main has returned.
+	giveBack, err := r.takeLease()
+	if err != nil {
+		return err
+	}
 	if err := r.locked(); err != nil {
 		return err
 	}
+	giveBack()
 	if err := release(); err != nil {
 		return flat(fmt.Errorf("%q is promoted, but the lock could not be given back", r.record.Candidate.Name), err)
 	}
@@ -63,6 +71,9 @@ func (r *run) check() (err error) {
 		return err
 	}
 	if r.end, err = endByName(r.endName); err != nil {
+		return err
+	}
+	if err := r.fenced.check(); err != nil {
 		return err
 	}
 	dir, err := dataDir(r.data)
@@ -116,12 +127,24 @@ func (r *run) score() (err error) {
 	if r.record.Candidate, err = readCandidate(r.candidateFile); err != nil {
 		return err
 	}
-	if r.cases, err = readDataset(r.datasetFile); err != nil {
+	if r.cases, err = readDataset("dataset", r.datasetFile); err != nil {
 		return err
 	}
 	r.record.Score = replay(r.record.Candidate, r.cases)
 	r.record.Dataset = r.cases.Digest
-	return nil
+	return r.readHeldout()
+}
+
+// readHeldout asks the guard before the file is opened: what lies in the repository may have been trained on.
+func (r *run) readHeldout() (err error) {
+	if r.heldoutFile == "" {
+		return nil
+	}
+	if err := r.design.Outside(r.heldoutFile); err != nil {
+		return usagef("--heldout: %w", err)
+	}
+	r.heldout, err = readDataset("heldout", r.heldoutFile)
+	return err
 }
 
 // lock takes the lock and registers its release in one step, so that no signal can come between. The release it returns
@@ -183,7 +206,7 @@ func (r *run) locked() error {
 	if err != nil {
 		return err
 	}
-	if err := gate(r.record, st.champion, r.cases); err != nil {
+	if err := flat(gate(r.record, st.champion, r.cases), gateHeldout(r.record.Candidate, r.heldout)); err != nil {
 		return err
 	}
 	peer, err := r.dial()
@@ -193,7 +216,7 @@ func (r *run) locked() error {
 	defer peer.Close()
 	n := len(st.records)
 	r.record.Run = n + 1
-	if err := exit.Do(func() error { return r.store.promote(r.record, st.end(n)) }); err != nil {
+	if err := exit.Do(func() error { return r.promote(st.end(n)) }); err != nil {
 		return err
 	}
 	return r.tell(peer)

@@ -16,14 +16,17 @@ var errLocked = errors.New("locked: see above")
 
 func statusCommand(stdout io.Writer) *cobra.Command {
 	var data, lockName string
+	var f fenced
 	c := &cobra.Command{
 		Use:   "status --data DIR",
 		Short: "Say who holds the lock, and who is champion; change nothing",
 		Long:  "Say who holds the lock, and who is champion; change nothing.\n\nExit status: 0 free, 3 locked, 1 the data directory is damaged or cannot be read, 2 wrong usage.",
 		Args:  cobra.NoArgs,
-		RunE:  begin(func() error { return status(stdout, data, lockName) }),
+		RunE:  begin(func() error { return flat(f.status(stdout), status(stdout, data, lockName)) }),
 	}
 	c.Flags().StringVar(&data, "data", "", "the data directory `DIR`")
+	c.Flags().StringVar(&f.path, "store", "", "say, too, what this fenced store holds, a `FILE`")
+	c.Flags().StringVar(&f.key, "key", defaultKey, "the `KEY` of the score in the store")
 	c.Flags().StringVar(&lockName, "lock", "create", "how it is locked, a `DESIGN`: create or flock")
 	required(c, "data")
 	return c
