@@ -81,7 +81,7 @@ func (s *session) buildInto(dir string) error {
 	var faultfsErr, projectErr error
 	var both sync.WaitGroup
 	if runtime.GOOS == "linux" {
-		both.Go(func() { faultfsErr = explain(goBuild(dir, []string{"CGO_ENABLED=0"}, faultfs)) })
+		both.Go(func() { faultfsErr = explain(goBuild(dir, []string{"CGO_ENABLED=0"}, "-ldflags=-s -w", faultfs)) })
 	}
 	if len(s.build) > 0 {
 		both.Go(func() { projectErr = goBuild(dir, nil, append(inherited(), s.build...)...) })

@@ -70,8 +70,10 @@
 // # Surroundings
 //
 // HOME and TMPDIR of a script lie in $WORK. When it ends, so does every process
-// that it started and that still has its environment: those that run in the
-// background, what they started, and daemons.
+// that it started: those that run in the background, what they started, and
+// daemons. (A daemon that has also cleared its environment is not found.) A
+// program that ignores the interrupt at the end of its script is killed shortly
+// before the test's deadline, and the script fails.
 //
 //	FAULTLAB_BIN=DIR    take the programs from DIR and build nothing
 //	FAULTLAB_REQUIRE=1  what is missing is a failure and no skip
@@ -119,12 +121,12 @@ func Run(t *testing.T, dir string) {
 func Extend(p *testscript.Params) {
 	p.Setup = setup(p.Setup)
 	p.Condition = conditions(p.Condition)
-	cmds := make(map[string]func(*testscript.TestScript, bool, []string), len(commands)+len(p.Cmds))
+	cmds := make(map[string]scriptFunc, len(commands)+len(p.Cmds))
 	for i := range commands {
-		cmds[commands[i].name] = commands[i].exec
+		cmds[commands[i].name] = watched(commands[i].exec)
 	}
 	for name, cmd := range p.Cmds {
-		cmds[name] = cmd
+		cmds[name] = watched(cmd)
 	}
 	p.Cmds = cmds
 }

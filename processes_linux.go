@@ -71,6 +71,18 @@ func children(pid int) []int {
 	return pids
 }
 
+// parentOf is 0 where the process has gone.
+func parentOf(pid int) int {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	// The name before the numbers may hold anything, brackets too.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	return parent
+}
+
 // image is the base name of a process's executable, and its arguments.
 func image(pid int) (exe string, args []string) {
 	if link, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil {

@@ -28,3 +28,7 @@ func children(int) []int { return nil }
 func image(int) (exe string, args []string) { return "", nil }
 
 func endMarked(string) (ended []string, err error) { return nil, nil }
+
+func marked(string) []int { return nil }
+
+func parentOf(int) int { return 0 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -16,9 +15,11 @@ const marker = "FAULTLAB_SCRIPT"
 
 // script is what one run of a script keeps.
 type script struct {
-	t       testscript.T
-	mark    string // "FAULTLAB_SCRIPT=…", in the environment of all its processes
-	expired atomic.Bool
+	t    testscript.T
+	mark string       // "FAULTLAB_SCRIPT=…", in the environment of all its processes
+	self string       // "goroutine 7 [", as which it stands in a dump
+	busy atomic.Int32 // commands under way that are no programs
+	late atomic.Pointer[string]
 }
 
 type scriptKey struct{}
@@ -34,7 +35,7 @@ var scripts atomic.Int64
 // setup prepares a script's surroundings and then lets the project do so.
 func setup(own func(*testscript.Env) error) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
-		s := &script{t: env.T()}
+		s := &script{t: env.T(), self: goroutine()}
 		value := fmt.Sprintf("%d.%d", os.Getpid(), scripts.Add(1))
 		s.mark = marker + "=" + value
 		env.Values[scriptKey{}] = s
@@ -53,27 +54,6 @@ func setup(own func(*testscript.Env) error) func(*testscript.Env) error {
 	}
 }
 
-// watch ends what is left of a script shortly before the deadline of the test.
-// Testscript waits for background programs without a limit, and a program that
-// ignores its interrupt would otherwise outlive us all.
-func (s *script) watch() (stop func()) {
-	t, ok := s.t.(interface{ Deadline() (time.Time, bool) })
-	if !ok {
-		return func() {}
-	}
-	deadline, ok := t.Deadline()
-	if !ok {
-		return func() {}
-	}
-	left := time.Until(deadline)
-	// Testscript begins to end programs itself at nine tenths.
-	timer := time.AfterFunc(left-left/20, func() {
-		s.expired.Store(true)
-		endMarked(s.mark)
-	})
-	return func() { timer.Stop() }
-}
-
 // end makes sure that nothing that the script started lives on.
 func (s *script) end() {
 	ended, err := endMarked(s.mark)
@@ -83,7 +63,7 @@ func (s *script) end() {
 	if err != nil {
 		s.t.Fatal("faultlab: ", err)
 	}
-	if s.expired.Load() {
-		s.t.Fatal("faultlab: the test's time was over, and programs that would not end were killed")
+	if msg := s.late.Load(); msg != nil {
+		s.t.Fatal("faultlab: " + *msg)
 	}
 }

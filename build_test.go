@@ -1,0 +1,108 @@
+package faultlab
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestBuild: what cannot be built is said, and leaves nothing behind.
+func TestBuild(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	t.Setenv("FAULTLAB_BIN", "")
+	for _, c := range []struct {
+		name string
+		s    session
+		want string
+	}{
+		{"no package", session{build: []string{"./absent"}}, "absent"},
+		{"bad flag", session{build: []string{"-nope", "./testdata/subjects/subject"}}, "flag provided but not defined: -nope"},
+		{"clash", session{build: []string{"./testdata/subjects/subject"}, commands: map[string]func(){"subject": nil}}, "subject is both a function and a program"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, err := c.s.programs()
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestPrebuilt: with FAULTLAB_BIN nothing is built, and nothing removed.
+func TestPrebuilt(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("FAULTLAB_BIN", dir)
+	got, clean, err := (&session{build: []string{"./absent"}}).programs()
+	if err != nil || got != dir {
+		t.Fatalf("%q, %v", got, err)
+	}
+	clean()
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMissing: what a script needs and is not there skips it, with the reason,
+// or fails it where FAULTLAB_REQUIRE=1.
+func TestMissing(t *testing.T) {
+	real := works
+	t.Cleanup(func() { works = real })
+	works = func() error { return errors.New("the kernel is too old") }
+	for _, c := range []struct {
+		name, script, require string
+		skipped, failed       bool
+		says                  string
+	}{
+		{"program", "needs sh no-such-program\nexec false", "", true, false, "needs no-such-program: not on PATH"},
+		{"program, required", "needs sh no-such-program", "1", false, true, "no-such-program: not on PATH"},
+		{"faultfs", "needs faultfs\nexec false", "", true, false, "needs faultfs: the kernel is too old"},
+		{"faultfs, required", "needs faultfs", "1", false, true, "the kernel is too old"},
+		{"condition", "[faultfs] exec false\n[!faultfs] skip old", "", true, false, "old"},
+		{"condition, required", "[!faultfs] skip old", "1", false, true, "the kernel is too old"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("FAULTLAB_REQUIRE", c.require)
+			o := play(t, c.script, testscript.Params{})
+			if o.skipped != c.skipped || o.failed != c.failed || !strings.Contains(o.log.String(), c.says) {
+				t.Errorf("skipped %v, failed %v, want %v, %v and %q in\n%s", o.skipped, o.failed, c.skipped, c.failed, c.says, o.log.String())
+			}
+		})
+	}
+}
+
+// TestProbe asks the real question of programs that are not faultfs.
+func TestProbe(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if err := probe(); err == nil || !strings.Contains(err.Error(), "call faultlab.Main in TestMain") {
+		t.Errorf("without faultfs: %v", err)
+	}
+	script := "#!/bin/sh\necho 'faultfs: void: no seccomp here' >&2\nexit 125\n"
+	if err := os.WriteFile(filepath.Join(dir, "faultfs"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := probe(); err == nil || !strings.Contains(err.Error(), "no seccomp here") {
+		t.Errorf("where it is void: %v", err)
+	}
+}
+
+// TestTidy: a project that uses the lab finds in it all that its go.sum needs,
+// because this file, which is never built, imports the program.
+func TestTidy(t *testing.T) {
+	out, err := exec.Command("go", "list", "-e", "-tags=faultlab_tools", "-f", `{{join .Imports "\n"}}`, ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(out), faultfs) {
+		t.Errorf("tools.go does not import %s", faultfs)
+	}
+}
