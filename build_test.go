@@ -16,24 +16,27 @@ func TestBuild(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	t.Setenv("FAULTLAB_BIN", "")
-	for _, c := range []struct {
-		name string
-		s    session
-		want string
-	}{
-		{"no package", session{build: []string{"./absent"}}, "absent"},
-		{"bad flag", session{build: []string{"-nope", "./testdata/subjects/subject"}}, "flag provided but not defined: -nope"},
-		{"clash", session{build: []string{"./testdata/subjects/subject"}, commands: map[string]func(){"subject": nil}}, "subject is both a function and a program"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, _, err := c.s.programs()
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
-		})
+	s := session{build: []string{"./absent"}}
+	if _, _, err := s.programs(); err == nil || !strings.Contains(err.Error(), "absent: directory not found") {
+		t.Errorf("no package: %v", err)
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+	err := goBuild(tmp, nil, "-nope", "./testdata/subjects/subject")
+	if err == nil || !strings.Contains(err.Error(), "flag provided but not defined: -nope") {
+		t.Errorf("bad flag: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(tmp, "tool"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s = session{commands: map[string]func(){"tool": nil}}
+	if err := s.clash(tmp); err == nil || !strings.Contains(err.Error(), "tool is both a function and a program") {
+		t.Errorf("clash: %v", err)
+	}
+	err = explain(errors.New("missing go.sum entry for module providing package x"))
+	if !strings.Contains(err.Error(), "go get faultlab/cmd/faultfs") {
+		t.Errorf("go.sum: %v", err)
 	}
 }
 

@@ -21,6 +21,10 @@ type command struct {
 // commands is the table of all there are, sorted. The package's documentation
 // is printed from it; a test says how to bring that up to date.
 var commands = []command{{
+	name: "advance", usage: []string{"SOCKET DURATION"}, run: advance,
+	doc: `Move the virtual clock of the coordinator on this socket (package fence), and
+print what it reads. Leases whose time is over are over when it returns.`,
+}, {
 	name: "cmptree", usage: []string{"A B"}, negatable: true, run: cmptree,
 	doc: `Two directories are equal: names, kinds, modes, contents, link targets.
 Differences are printed to stdout, where a script can look at them.`,

@@ -96,9 +96,17 @@ var plays = []struct{ name, script, want string }{
 	{"cmptree itself", "cmptree a ./a\n" + treeFiles, `cannot compare a directory with itself`},
 	{"cmptree a file", "cmptree a new\n" + treeFiles, `new is not a directory`},
 
+	{"advance", longName + "exec coordinator serve --socket s --state l.db --clock virtual &c&\nwaitfor s\nadvance s 90s\nstdout '^1m30s$'\n", ""},
+	{"advance backwards", "exec coordinator serve --socket s --state l.db --clock virtual &c&\nwaitfor s\nadvance s -1s\n", `a clock never moves backwards`},
+	{"advance a bad time", "advance s soon", `bad time "soon": want one with its unit`},
+	{"advance nobody", "advance s 1s", `no coordinator there`},
+
 	{"unknown condition", "[odd] exec true", `unknown condition`},
 	{"surroundings", "exec sh -c 'cd && pwd && echo $TMPDIR && : > $TMPDIR/x'\nstdout ^$WORK/.home$\nstdout ^$WORK/.tmp$", ""},
 }
+
+// longName makes the socket's path longer than the kernel takes.
+const longName = "mkdir a123456789b123456789c123456789d123456789e123456789f123456789\ncd a123456789b123456789c123456789d123456789e123456789f123456789\n"
 
 const traceFile = `-- t --
 {"point":"create path=./f nth=1","kind":"create","path":"f","call":"openat","pid":7,"tid":7}

@@ -29,6 +29,10 @@
 // be negated. Each that waits does so for at most 30 seconds, or for what
 // -timeout says.
 //
+//	advance SOCKET DURATION
+//	    Move the virtual clock of the coordinator on this socket (package fence), and
+//	    print what it reads. Leases whose time is over are over when it returns.
+//
 //	[!] cmptree A B
 //	    Two directories are equal: names, kinds, modes, contents, link targets.
 //	    Differences are printed to stdout, where a script can look at them.

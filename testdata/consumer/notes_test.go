@@ -1,9 +1,9 @@
-// Package notes tests the tool. On a full disk the tool as it is leaves its lock
-// behind, and is then of no more use:
+// This test is what a project writes that uses the lab. It runs one script over
+// two versions of its tool:
 //
-//	go test              # finds that
-//	go test -tags=fixed  # passes
-package notes
+//	go test -run Leaky  # finds the lock that is left behind
+//	go test -run Fixed  # passes
+package consumer_test
 
 import (
 	"fmt"
@@ -16,20 +16,21 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The project had a command of its own before: "shout" stays one.
+// The project had a program of its own in its scripts before: shout.
 func TestMain(m *testing.M) {
 	faultlab.Main(m, map[string]func(){
 		"shout": func() { fmt.Println(strings.ToUpper(strings.Join(os.Args[1:], " "))) },
-	}, "./cmd/notes")
+	}, "./cmd/leaky", "./cmd/fixed")
 }
 
-func TestScripts(t *testing.T) { faultlab.Run(t, "testdata/script") }
+func TestLeaky(t *testing.T) { scripts(t, "leaky") }
+func TestFixed(t *testing.T) { scripts(t, "fixed") }
 
-// TestOwn extends params that the project had already.
-func TestOwn(t *testing.T) {
+// It had params of its own, too.
+func scripts(t *testing.T, notes string) {
 	p := testscript.Params{
-		Dir:   "testdata/own",
-		Setup: func(env *testscript.Env) error { env.Setenv("GREETING", "hello"); return nil },
+		Dir:   "testdata/script",
+		Setup: func(env *testscript.Env) error { env.Setenv("NOTES", notes); return nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"twice": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(ts.Exec(args[0], args[1:]...))
@@ -41,3 +42,6 @@ func TestOwn(t *testing.T) {
 	faultlab.Extend(&p)
 	testscript.Run(t, p)
 }
+
+// TestFresh is for a project that had none of that.
+func TestFresh(t *testing.T) { faultlab.Run(t, "testdata/fresh") }
