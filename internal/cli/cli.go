@@ -89,7 +89,6 @@ Exit status: 0 nothing found, 1 findings, 2 usage, 125 void (the experiment did
 not take place). "run" relays the program's own status.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noArguments,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(std.out)
