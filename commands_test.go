@@ -96,8 +96,8 @@ var plays = []struct{ name, script, want string }{
 	{"cmptree itself", "cmptree a ./a\n" + treeFiles, `cannot compare a directory with itself`},
 	{"cmptree a file", "cmptree a new\n" + treeFiles, `new is not a directory`},
 
-	{"advance", longName + "exec coordinator serve --socket s --state l.db --clock virtual &c&\nwaitfor s\nadvance s 90s\nstdout '^1m30s$'\n", ""},
-	{"advance backwards", "exec coordinator serve --socket s --state l.db --clock virtual &c&\nwaitfor s\nadvance s -1s\n", `a clock never moves backwards`},
+	{"advance", longName + "exec coordinator serve --socket s --state l.db --clock virtual &c&\nwaitfor l.db\nadvance s 90s\nstdout '^1m30s$'\n", ""},
+	{"advance backwards", "exec coordinator serve --socket s --state l.db --clock virtual &c&\nwaitfor l.db\nadvance s -1s\n", `a clock never moves backwards`},
 	{"advance a bad time", "advance s soon", `bad time "soon": want one with its unit`},
 	{"advance nobody", "advance s 1s", `no coordinator there`},
 
