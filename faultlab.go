@@ -121,7 +121,8 @@ func Run(t *testing.T, dir string) {
 
 // Extend adds this package's commands, conditions and surroundings to params
 // that a project has already. The project's own stay: its Setup runs after this
-// package's, and its commands and conditions win where names are the same.
+// package's, its commands win where names are the same, and its Condition is
+// asked for all but the three of this package.
 func Extend(p *testscript.Params) {
 	p.Setup = setup(p.Setup)
 	p.Condition = conditions(p.Condition)
