@@ -143,8 +143,10 @@ func TestPaths(t *testing.T) {
 	} {
 		match := matchPath(c.glob, "/tree")
 		for _, name := range strings.Fields(c.yes) {
-			if !match(name) || !match(name) {
-				t.Errorf("%s does not match %s", c.glob, name)
+			for range 2 { // the second answer may come from memory
+				if !match(name) {
+					t.Errorf("%s does not match %s", c.glob, name)
+				}
 			}
 		}
 		for _, name := range strings.Fields(c.no) {

@@ -14,18 +14,16 @@ import (
 
 // drawRule makes any rule that Parse can return, Pos aside.
 func drawRule(t *rapid.T) Rule {
-	for {
-		r := Rule{Selector: drawSelector(t), Action: drawAction(t)}
-		if r.Budget > 0 {
-			r.Nth = Range{}
-			r.Action = Action{Verb: DoFail, Errno: 28}
-		}
-		kinds := wordKinds(r.Word)
-		if r.Verb == DoShort && !kinds.Meets(transfers) || r.When == Mid && !kinds.Has(op.Write) {
-			r.Word = "write"
-		}
-		return r
+	r := Rule{Selector: drawSelector(t), Action: drawAction(t)}
+	if r.Budget > 0 {
+		r.Nth = Range{}
+		r.Action = Action{Verb: DoFail, Errno: 28}
 	}
+	kinds := wordKinds(r.Word)
+	if r.Verb == DoShort && !kinds.Meets(transfers) || r.When == Mid && !kinds.Has(op.Write) {
+		r.Word = "write"
+	}
+	return r
 }
 
 func drawSelector(t *rapid.T) Selector {

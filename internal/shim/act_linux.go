@@ -160,12 +160,6 @@ func (r *Run) expect(h *held, e *encore) {
 	r.mu.Unlock()
 }
 
-func (r *Run) expected(tid uint32) {
-	r.mu.Lock()
-	delete(r.again, tid)
-	r.mu.Unlock()
-}
-
 // repeated deals with a call that comes once more. A signal's handler may make
 // calls in between, from the same C library function even: the arguments tell.
 func (r *Run) repeated(n *notification) bool {

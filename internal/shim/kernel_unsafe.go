@@ -63,12 +63,6 @@ func send(fd int, r *response) unix.Errno {
 	return errno
 }
 
-// valid reports whether the call still waits.
-func valid(fd int, id uint64) bool {
-	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
-	return errno == 0
-}
-
 // wakeInSync asks the kernel to run supervisor and subject on one processor,
 // which a round trip gains from (since 6.6; without it all works the same).
 func wakeInSync(fd int) {
@@ -95,17 +89,13 @@ func readlinkFD(dir, number int, buf []byte) (int, unix.Errno) {
 // peek reads the subject's memory at addr. A short count without an error
 // means that the rest is not mapped.
 func peek(tid int, addr uint64, buf []byte) (int, unix.Errno) {
-	return transfer(unix.SYS_PROCESS_VM_READV, tid, addr, buf)
-}
-
-func transfer(nr uintptr, tid int, addr uint64, buf []byte) (int, unix.Errno) {
 	if len(buf) == 0 {
 		return 0, 0
 	}
 	local := unix.Iovec{Base: unsafe.SliceData(buf)}
 	local.SetLen(len(buf))
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
-	n, _, errno := unix.RawSyscall6(nr, uintptr(tid),
+	n, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(tid),
 		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	return int(n), errno
 }
