@@ -105,22 +105,6 @@ func (f *runFlags) run(std streams, args []string) error {
 	return expect.judge(std, exit)
 }
 
-// supervise runs cmd to its end.
-func supervise(std streams, cmd shim.Command, cfg shim.Config, lim shim.Limits) (shim.Exit, error) {
-	run, err := shim.Start(cmd, cfg)
-	if err != nil {
-		return shim.Exit{}, err
-	}
-	stop := relay(run, cmd.Terminal)
-	exit, err := run.Wait(lim)
-	stop()
-	if cmd.Terminal != nil {
-		cmd.Terminal.Back()
-	}
-	reportExit(std, exit)
-	return exit, err
-}
-
 func (f *runFlags) rules() ([]rule.Rule, error) {
 	var rules []rule.Rule
 	if f.file != "" {

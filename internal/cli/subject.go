@@ -48,31 +48,61 @@ func cause(err error) error {
 	return err
 }
 
-// relay passes the signals that the supervisor gets on to the subject until
-// stop is called, and follows the job control of its terminal, if it has one.
-func relay(run *shim.Run, tty *shim.Terminal) (stop func()) {
-	c := make(chan os.Signal, 16)
+// relay passes the signals that the supervisor gets on to its subject, and
+// follows the job control of its terminal, if it has one. It must be made
+// before the subject is started: what comes meanwhile waits in it.
+type relay struct {
+	signals chan os.Signal
+	tty     *shim.Terminal
+}
+
+func newRelay(tty *shim.Terminal) *relay {
+	r := &relay{make(chan os.Signal, 16), tty}
 	for _, sig := range shim.Relayed() {
 		if !signal.Ignored(sig) {
-			signal.Notify(c, sig)
+			signal.Notify(r.signals, sig)
 		}
 	}
 	if tty != nil {
-		signal.Notify(c, syscall.SIGCHLD)
+		signal.Notify(r.signals, syscall.SIGCHLD)
 	}
-	go func() {
-		for sig := range c {
-			switch {
-			case sig == syscall.SIGCHLD:
-				tty.Suspend(run)
-			case sig == syscall.SIGCONT && tty != nil:
-				tty.Resume(run)
-			default:
-				_ = run.Signal(sig.(syscall.Signal))
-			}
+	return r
+}
+
+// to passes on until the relay is stopped.
+func (r *relay) to(run *shim.Run) {
+	for sig := range r.signals {
+		switch {
+		case sig == syscall.SIGCHLD:
+			r.tty.Suspend(run)
+		case sig == syscall.SIGCONT && r.tty != nil:
+			r.tty.Resume(run)
+		default:
+			_ = run.Signal(sig.(syscall.Signal))
 		}
-	}()
-	return func() { signal.Stop(c); close(c) }
+	}
+}
+
+func (r *relay) stop() {
+	signal.Stop(r.signals)
+	close(r.signals)
+	if r.tty != nil {
+		r.tty.Back()
+	}
+}
+
+// supervise runs cmd to its end.
+func supervise(std streams, cmd shim.Command, cfg shim.Config, lim shim.Limits) (shim.Exit, error) {
+	relay := newRelay(cmd.Terminal)
+	defer relay.stop()
+	run, err := shim.Start(cmd, cfg)
+	if err != nil {
+		return shim.Exit{}, err
+	}
+	go relay.to(run)
+	exit, err := run.Wait(lim)
+	reportExit(std, exit)
+	return exit, err
 }
 
 // reportExit says on standard error what the exit status cannot.

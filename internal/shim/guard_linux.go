@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -113,6 +114,10 @@ func guard() int {
 		return status.ExitStatus()
 	}
 	n := endDescendants()
+	if relays(status.Signal()) {
+		// It came to us, and to the supervisor before anything was started.
+		return 128 + int(status.Signal())
+	}
 	fmt.Fprintf(os.Stderr, "faultfs: the supervisor was killed (%v); %d processes of its subject were ended\n", status.Signal(), n)
 	return VoidStatus
 }
@@ -121,6 +126,10 @@ func guard() int {
 var relayedSignals = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
+}
+
+func relays(sig syscall.Signal) bool {
+	return slices.Contains(relayedSignals, os.Signal(sig))
 }
 
 // notifyUnlessIgnored leaves ignored what was ignored at the start (nohup): so
