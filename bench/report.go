@@ -80,10 +80,3 @@ func (r *report) write(file string) error {
 	}
 	return os.WriteFile(file, append(text, '\n'), 0o666)
 }
-
-// loadAverage is the machine's, over the last minute.
-func loadAverage() string {
-	text, _ := os.ReadFile("/proc/loadavg")
-	one, _, _ := strings.Cut(string(text), " ")
-	return one
-}

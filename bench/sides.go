@@ -109,7 +109,7 @@ func (s *setting) untrapped(r *report, bare, watched *host) (*table, error) {
 	for _, c := range []struct {
 		name  string
 		count int
-	}{{"getppid", 4000}, {"fstat", 4000}, {"pread", 2000}, {"open+close", 400}} {
+	}{{"getppid", 4000}, {"fault", 200}, {"fstat", 4000}, {"pread", 2000}, {"open+close", 400}} {
 		base := t.add(c.name+", bare", calls{host: bare, call: c.name, count: c.count}, nil)
 		ours := t.add(c.name+", faultfs", calls{host: watched, call: c.name, count: c.count}, nil)
 		base.base, ours.base = base, base
@@ -163,6 +163,7 @@ func (s *setting) measureStarts(r *report) error {
 	t.add("supervisor without guard", program{args: s.run("", truth), alone: true}, nil)
 	t.add("supervisor without subject (--dry-run)", program{args: append([]string{s.faultfs, "run", "--dry-run"}, "--", truth), alone: true}, nil)
 	t.add("an empty Go program", program{args: []string{s.nothing}}, nil)
+	t.add("empty Go, empty Go, true", program{args: []string{s.nothing, s.nothing, truth}}, nil)
 	echo := []string{"/bin/sh", "-c", "echo text >killed"}
 	t.add("sh -c 'echo >FILE'", program{args: echo, dir: s.tree}, nil)
 	t.add("the same, do kill", program{args: s.run("write path=killed do kill", echo...), dir: s.tree, status: 128 + 9}, nil)

@@ -70,6 +70,7 @@ var timed = map[string]func(fd int, path string) bool{
 	"pread":   func(fd int, _ string) bool { return pread(fd, block[:]) == bytesPerWrite },
 	"fstat":   func(fd int, _ string) bool { return fstat(fd) },
 	"getppid": func(int, string) bool { unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0); return true },
+	"fault":   func(int, string) bool { return touch() },
 	"open+close": func(_ int, path string) bool {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		return unix.Close(fd) == nil && err == nil
