@@ -2,6 +2,7 @@ package shim
 
 import (
 	"fmt"
+	"os"
 	"sync/atomic"
 	"syscall"
 
@@ -12,33 +13,82 @@ import (
 // the supervisor had received them. The kernel gives calls consecutive ids, so
 // each one leaves a gap. Most do no harm: the call is begun again and comes
 // under another id. Only where a handler was installed without SA_RESTART, for
-// a signal that can have come, the program saw an EINTR that it would not have
-// seen without us, and the run says nothing about it.
+// a signal that can have come, the program may have seen an EINTR that it would
+// not have seen without us, and the run says nothing about it.
 type breaks struct {
 	last    uint64
-	missing int
-	// Bits are signals, 1<<(number-1).
-	fragile   uint64        // handled without SA_RESTART, in any process
+	missing int // calls that were broken off …
+	harmed  int // … while a process lived that may have seen it
+	// fragile is, by executable, the signals (1<<(number-1)) that it handles
+	// without SA_RESTART. An exec leaves handlers behind; a fork does not.
+	fragile map[string]uint64
+	// owners are the threads that installed such handlers and lived when last
+	// looked at, by executable.
+	owners    map[int]string
 	delivered atomic.Uint64 // sent by the subject, or passed on to it
 }
 
-// received counts a call in; the receiving thread's.
-func (b *breaks) received(id uint64) {
+// received counts a call in. On a gap, living lists the subject's processes.
+func (b *breaks) received(id uint64, living func() []int) {
 	if b.last != 0 && id != b.last+1 {
-		b.missing += int(id - b.last - 1)
+		gap := int(id - b.last - 1)
+		b.missing += gap
+		if len(b.fragile) > 0 && b.suspect(living()) {
+			b.harmed += gap
+		}
 	}
 	b.last = id
 }
 
 // handler notes a new signal action: flags is its sa_flags.
-func (b *breaks) handler(sig syscall.Signal, handler, flags uint64) {
+func (b *breaks) handler(tid int, sig syscall.Signal, handler, flags uint64) {
 	const sigDfl, sigIgn = 0, 1
-	if handler != sigDfl && handler != sigIgn && flags&saRestart == 0 {
-		b.fragile |= bit(sig)
+	if handler == sigDfl || handler == sigIgn || flags&saRestart != 0 {
+		return
 	}
+	exe := executable(tid)
+	if b.fragile == nil {
+		b.fragile, b.owners = make(map[string]uint64), make(map[int]string)
+	}
+	b.fragile[exe] |= bit(sig)
+	b.owners[tid] = exe
 }
 
 const saRestart = 0x10000000
+
+// prune forgets owners that are no longer what they were: what breaks from now
+// on cannot be theirs.
+func (b *breaks) prune() {
+	for pid, exe := range b.owners {
+		if executable(pid) != exe {
+			delete(b.owners, pid)
+		}
+	}
+}
+
+// suspect reports whether a process lives, or has just died, that may have seen
+// a call of its own broken off.
+func (b *breaks) suspect(living []int) bool {
+	possible := ^onlySent | b.delivered.Load()
+	for pid, exe := range b.owners {
+		if executable(pid) == "" && b.fragile[exe]&possible != 0 {
+			return true
+		}
+	}
+	for _, pid := range living {
+		mask := b.fragile[executable(pid)] & possible
+		if mask != 0 && signals(pid, "SigCgt")&mask != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// executable is what a process runs, or "" where it is gone.
+func executable(pid int) string {
+	exe, _ := os.Readlink(procDir(pid) + "exe")
+	return exe
+}
 
 // sent notes a signal on its way to the subject.
 func (b *breaks) sent(sig syscall.Signal) {
@@ -59,8 +109,8 @@ var onlySent = bit(unix.SIGHUP) | bit(unix.SIGINT) | bit(unix.SIGQUIT) | bit(uni
 
 // verdict is why the run is void, or "".
 func (b *breaks) verdict() string {
-	if b.missing == 0 || b.fragile&^(onlySent&^b.delivered.Load()) == 0 {
+	if b.harmed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("a signal broke off %d of the subject's calls before the supervisor had them, and a handler without SA_RESTART may have made them fail with EINTR: repeat the run", b.missing)
+	return fmt.Sprintf("a signal broke off %d of the subject's calls before the supervisor had them, and a handler without SA_RESTART may have made them fail with EINTR: repeat the run", b.harmed)
 }

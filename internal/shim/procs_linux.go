@@ -127,8 +127,13 @@ func interrupts(tid int, sig syscall.Signal) bool {
 }
 
 func signalSet(tid int, field string, sig syscall.Signal) bool {
-	mask, err := strconv.ParseUint(statusField(tid, field), 16, 64)
-	return err == nil && sig > 0 && mask&(1<<(sig-1)) != 0
+	return signals(tid, field)&bit(sig) != 0
+}
+
+// signals is a set of signals from /proc/ID/status.
+func signals(id int, field string) uint64 {
+	mask, _ := strconv.ParseUint(statusField(id, field), 16, 64)
+	return mask
 }
 
 // programOf names a process for a message: the base name of what it executes.

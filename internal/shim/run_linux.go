@@ -110,7 +110,7 @@ func (r *Run) next() bool {
 	var n notification
 	switch errno := receive(r.listener, &n); errno {
 	case 0:
-		r.breaks.received(n.id)
+		r.breaks.received(n.id, r.members)
 		r.queue = append(r.queue, n)
 	case unix.EINTR:
 	case unix.ENOENT: // the caller is gone; or every caller
@@ -240,8 +240,12 @@ func (r *Run) remember(tid uint32) {
 	}
 	r.lastTid = tid
 	r.mu.Lock()
+	fresh := !r.known[int(tid)]
 	r.known[int(tid)] = true
 	r.mu.Unlock()
+	if fresh {
+		r.breaks.prune()
+	}
 }
 
 // processOf is the process of a thread.

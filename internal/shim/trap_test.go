@@ -84,6 +84,13 @@ func TestForkStorm(t *testing.T) {
 	tr.ok("100")
 }
 
+// A handler that an exec has left behind is nobody's any more.
+func TestExecForgetsHandlers(t *testing.T) {
+	needSubject(t)
+	tr := try(t).seeAll().run("dash", "-c", "trap : ALRM; exec "+subject+" writes 3000")
+	tr.ok("broken 0")
+}
+
 func TestNames(t *testing.T) {
 	tr := try(t).seeAll().c("names").ok("")
 	var writes []string

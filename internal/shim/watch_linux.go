@@ -17,7 +17,7 @@ func (r *Run) watchCall(c *call, n *notification) {
 	case "rt_sigaction":
 		var act [16]byte // handler and flags, the first words of the kernel's struct
 		if _, errno := peek(int(n.tid), n.args[1], act[:]); errno == 0 {
-			r.breaks.handler(syscall.Signal(n.args[0]),
+			r.breaks.handler(int(n.tid), syscall.Signal(n.args[0]),
 				binary.NativeEndian.Uint64(act[:]), binary.NativeEndian.Uint64(act[8:]))
 		}
 	case "tgkill":
