@@ -59,7 +59,6 @@ func TestPrebuilt(t *testing.T) {
 func TestMissing(t *testing.T) {
 	real := works
 	t.Cleanup(func() { works = real })
-	works = func() error { return errors.New("the kernel is too old") }
 	for _, c := range []struct {
 		name, script, require string
 		skipped, failed       bool
@@ -70,10 +69,16 @@ func TestMissing(t *testing.T) {
 		{"faultfs", "needs faultfs\nexec false", "", true, false, "needs faultfs: the kernel is too old"},
 		{"faultfs, required", "needs faultfs", "1", false, true, "the kernel is too old"},
 		{"condition", "[faultfs] exec false\n[!faultfs] skip old", "", true, false, "old"},
+		{"broken", "needs faultfs", "", false, true, "it is broken"},
+		{"broken condition", "[!faultfs] skip old", "", false, true, "it is broken"},
 		{"condition, required", "[!faultfs] skip old", "1", false, true, "the kernel is too old"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("FAULTLAB_REQUIRE", c.require)
+			works = func() error { return errors.New("the kernel is too old") }
+			if strings.HasPrefix(c.name, "broken") {
+				works = func() error { return broken{errors.New("it is broken")} }
+			}
 			o := play(t, c.script, testscript.Params{})
 			if o.skipped != c.skipped || o.failed != c.failed || !strings.Contains(o.log.String(), c.says) {
 				t.Errorf("skipped %v, failed %v, want %v, %v and %q in\n%s", o.skipped, o.failed, c.skipped, c.failed, c.says, o.log.String())
@@ -82,19 +87,29 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestProbe asks the real question of programs that are not faultfs.
+// TestProbe asks the question of programs that are not faultfs. Only a void run
+// may skip a script: one that is broken must never make everything pass.
 func TestProbe(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	if err := probe(); err == nil || !strings.Contains(err.Error(), "call faultlab.Main in TestMain") {
-		t.Errorf("without faultfs: %v", err)
-	}
-	script := "#!/bin/sh\necho 'faultfs: void: no seccomp here' >&2\nexit 125\n"
-	if err := os.WriteFile(filepath.Join(dir, "faultfs"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := probe(); err == nil || !strings.Contains(err.Error(), "no seccomp here") {
-		t.Errorf("where it is void: %v", err)
+	for _, c := range []struct {
+		program, want string
+		fails         bool
+	}{
+		{"", "call faultlab.Main in TestMain", true},
+		{"#!/bin/sh\necho 'faultfs: void: no seccomp here'; exit 125\n", "it cannot work here: faultfs: void: no seccomp here", false},
+		{"#!/bin/sh\necho 'it succeeded'; exit 1\n", "it is broken (exit status 1): it succeeded", true},
+		{"#!/bin/sh\nkill -SEGV $$\n", "it is broken (signal: segmentation fault)", true},
+	} {
+		if c.program != "" {
+			if err := os.WriteFile(filepath.Join(dir, "faultfs"), []byte(c.program), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := probe()
+		if err == nil || !strings.Contains(err.Error(), c.want) || mustFail(err) != c.fails {
+			t.Errorf("%q: %v, which fails: %v", c.program, err, mustFail(err))
+		}
 	}
 }
 

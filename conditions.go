@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -29,7 +29,7 @@ func condition(cond string) (bool, error) {
 	switch cond {
 	case "faultfs":
 		err := works()
-		if err != nil && required() {
+		if err != nil && mustFail(err) {
 			return false, err
 		}
 		return err == nil, nil
@@ -40,6 +40,12 @@ func condition(cond string) (bool, error) {
 	}
 	return false, fmt.Errorf("unknown condition")
 }
+
+// broken is what is wrong and no lack of the machine's. To skip for it would be
+// to pass without having looked.
+type broken struct{ error }
+
+func mustFail(err error) bool { return required() || errors.As(err, new(broken)) }
 
 func required() bool { return os.Getenv("FAULTLAB_REQUIRE") == "1" }
 
@@ -53,7 +59,7 @@ func needs(ts *testscript.TestScript, _ bool, args []string) error {
 		if err == nil {
 			continue
 		}
-		if s := of(ts); s != nil && !required() {
+		if s := of(ts); s != nil && !mustFail(err) {
 			s.t.Skip("needs " + name + ": " + err.Error())
 		}
 		return fmt.Errorf("%s: %w", name, err)
@@ -84,25 +90,36 @@ func onPath(path, name string) bool {
 // works is probe's answer, which holds for the life of the process.
 var works = sync.OnceValue(probe)
 
-// probe tries whether faultfs can fail a call of another program here.
+// probe tries whether faultfs can fail a call of another program here. Only
+// where it says itself that the experiment did not take place is that the
+// machine's lack.
 func probe() error {
 	path, err := exec.LookPath("faultfs")
 	if err != nil {
-		return errors.New("not on PATH: call faultlab.Main in TestMain")
+		if runtime.GOOS != "linux" {
+			return errors.New("it works on Linux only")
+		}
+		return broken{errors.New("not on PATH: call faultlab.Main in TestMain")}
 	}
 	dir, err := os.MkdirTemp("", "faultlab-probe-")
 	if err != nil {
-		return err
+		return broken{err}
 	}
 	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "run", "--on", "create path=probe do fail ENOSPC",
 		"--expect", "fail", "--", "/bin/sh", "-c", ": > probe")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("it cannot work here (%w): %s", err, bytes.TrimSpace(out))
+	switch {
+	case err == nil:
+		return nil
+	case cmd.ProcessState.ExitCode() == void:
+		return fmt.Errorf("it cannot work here: %s", bytes.TrimSpace(out))
 	}
-	return nil
+	return broken{fmt.Errorf("it is broken (%w): %s", err, bytes.TrimSpace(out))}
 }
+
+// void is faultfs's status where the experiment did not take place.
+const void = 125

@@ -67,7 +67,7 @@
 //
 // # Conditions
 //
-//	[faultfs]  faultfs is there and can work; with FAULTLAB_REQUIRE=1 an error if not
+//	[faultfs]  the kernel can do what faultfs needs; with FAULTLAB_REQUIRE=1 an error if not
 //	[long]     FAULTLAB_LONG=1: take the time that thorough takes
 //	[root]     the tests run as root
 //
