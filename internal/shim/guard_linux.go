@@ -110,10 +110,12 @@ func guard() int {
 		}
 	}()
 	status := waitFor(pid)
+	// Nothing is left of a run that ended well; of a supervisor that panicked,
+	// everything.
+	n := endDescendants()
 	if status.Exited() {
 		return status.ExitStatus()
 	}
-	n := endDescendants()
 	if relays(status.Signal()) {
 		// It came to us, and to the supervisor before anything was started.
 		return 128 + int(status.Signal())

@@ -38,7 +38,11 @@ var modes = map[string]func() int{
 // Whichever of guard and supervisor is killed, the subject's whole family is
 // gone soon after, and no call of it has failed meanwhile.
 func TestKilledSupervisor(t *testing.T) {
-	for _, victim := range []string{"guard", "supervisor"} {
+	for _, c := range []struct {
+		victim string
+		sig    unix.Signal
+	}{{"guard", unix.SIGKILL}, {"supervisor", unix.SIGKILL}, {"supervisor", unix.SIGQUIT}} {
+		victim := c.victim
 		t.Run(victim, func(t *testing.T) {
 			dir := t.TempDir()
 			guard := exec.Command("/proc/self/exe")
@@ -54,7 +58,7 @@ func TestKilledSupervisor(t *testing.T) {
 			if victim == "supervisor" {
 				pid = childOf(t, pid)
 			}
-			if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			if err := unix.Kill(pid, c.sig); err != nil {
 				t.Fatal(err)
 			}
 			_ = guard.Wait()
