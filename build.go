@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -35,10 +37,23 @@ func (s *session) Run() int {
 		return 1
 	}
 	defer clean()
+	heedSignals()
 	if dir != "" {
 		_ = os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	}
 	return s.tests.Run()
+}
+
+// heedSignals undoes for the scripts' programs what a shell does that runs the
+// tests in the background (or nohup): they would inherit that it ignores
+// interrupts, and testscript ends them by one. The tests themselves go on
+// ignoring what they did.
+func heedSignals() {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGQUIT, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 // programs finds or builds what the scripts run.

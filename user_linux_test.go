@@ -1,6 +1,7 @@
 package faultlab_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -92,4 +93,28 @@ func ownedByNobody(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// TestSignalsHeard: a program of a script gets its signals also where the tests
+// were started by a shell that ignores them, as one does in the background.
+func TestSignalsHeard(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("FAULTLAB_AGAIN") == "" {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", "-c", `trap "" INT QUIT HUP; exec "$0" -test.run='^TestSignalsHeard$'`, self)
+		cmd.Env = append(os.Environ(), "FAULTLAB_AGAIN=1", "FAULTLAB_BIN="+t.TempDir())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
+		cmd := exec.Command("sh", "-c", fmt.Sprintf("kill -%d $$", sig))
+		_ = cmd.Run()
+		if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signal() != sig {
+			t.Errorf("a program that sends itself %v: %v", sig, cmd.ProcessState)
+		}
+	}
 }
