@@ -162,6 +162,23 @@ func TestFixesApply(t *testing.T) {
 	}
 }
 
+// The documentation names each design in the score, and prints the fix that is kept here.
+func TestDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/mutants.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range All {
+		if !strings.Contains(string(page), "\n| `"+d.Name+"` | `") {
+			t.Errorf("%s is not in the score", d.Name)
+		}
+		if !strings.Contains(string(page), "\n```diff"+d.Fix+"```\n") {
+			t.Errorf("%s: the fix is not printed as it is kept", d.Name)
+		}
+	}
+}
+
 // apply replaces the - lines of fix, which stand together in source, by the + lines.
 func apply(source, fix string) (string, error) {
 	var old, fresh strings.Builder
