@@ -157,12 +157,16 @@ func (r *Run) expect(h *held, e *encore) {
 	e.nr, e.ip = h.nr, h.ip
 	r.mu.Lock()
 	r.again[h.tid] = e
+	r.encores.Store(int32(len(r.again)))
 	r.mu.Unlock()
 }
 
 // repeated deals with a call that comes once more. A signal's handler may make
 // calls in between, from the same C library function even: the arguments tell.
 func (r *Run) repeated(n *notification) bool {
+	if r.encores.Load() == 0 {
+		return false
+	}
 	r.mu.Lock()
 	e := r.again[n.tid]
 	if e == nil || e.nr != n.nr || e.ip != n.ip || e.args != n.args {
@@ -170,6 +174,7 @@ func (r *Run) repeated(n *notification) bool {
 		return false
 	}
 	delete(r.again, n.tid)
+	r.encores.Store(int32(len(r.again)))
 	r.mu.Unlock()
 	if e.proceed {
 		r.proceed(n)

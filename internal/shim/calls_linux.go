@@ -10,6 +10,7 @@ import (
 type call struct {
 	name  string
 	nr    uint32
+	kind  op.Kind // filled in from op's table
 	shape shape
 	// test narrows the filter to calls whose argument has one of some values:
 	// an ioctl that clones, not the thousand that ask a terminal.
@@ -128,16 +129,30 @@ func actions(c call) call {
 	return c
 }
 
-// callTable is every call this machine has, by number.
-var callTable = func() map[uint32]*call {
-	t := make(map[uint32]*call)
+// callTable is every call that this machine has, by number; nil where it is
+// none of ours.
+var callTable = func() []*call {
+	var t []*call
 	for _, list := range [][]call{commonCalls, legacyCalls, watched} {
 		for i := range list {
-			t[list[i].nr] = &list[i]
+			c := &list[i]
+			c.kind, _ = op.CallKind(c.name)
+			for len(t) <= int(c.nr) {
+				t = append(t, nil)
+			}
+			t[c.nr] = c
 		}
 	}
 	return t
 }()
+
+// callOf finds a call by its number.
+func callOf(nr uint32) *call {
+	if int(nr) < len(callTable) {
+		return callTable[nr]
+	}
+	return nil
+}
 
 // callsOf picks the calls of this machine that have the given names.
 func callsOf(names []string) []call {
@@ -154,10 +169,4 @@ func callsOf(names []string) []call {
 		}
 	}
 	return out
-}
-
-// kindOf is the kind that op gives to a call's name.
-func kindOf(name string) op.Kind {
-	k, _ := op.CallKind(name)
-	return k
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,6 +35,7 @@ type Run struct {
 
 	mu      sync.Mutex
 	again   map[uint32]*encore // by thread: a call that will come once more
+	encores atomic.Int32       // how many: mostly none, and then nobody looks
 	known   map[int]bool       // threads that called
 	reasons []string           // why the run is void
 	notes   []string
@@ -177,7 +179,7 @@ func (r *Run) handle(n *notification) {
 		r.proceed(n)
 		return
 	}
-	c := callTable[n.nr]
+	c := callOf(n.nr)
 	switch {
 	case c == nil:
 		r.proceed(n)
@@ -192,7 +194,7 @@ func (r *Run) handle(n *notification) {
 
 func (r *Run) decide(c *call, n *notification) {
 	o := &r.op
-	*o = op.Op{Actor: r.cfg.Actor, Tid: int(n.tid), Call: c.name, Kind: kindOf(c.name), Off: -1, Size: -1}
+	*o = op.Op{Actor: r.cfg.Actor, Tid: int(n.tid), Call: c.name, Kind: c.kind, Off: -1, Size: -1}
 	if !c.shape.read(r.look, n, o) || !r.shown(o) {
 		r.proceed(n)
 		return
