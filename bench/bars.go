@@ -10,12 +10,15 @@ type bar struct {
 	Held    bool    `json:"held"`
 	Missing string  `json:"missing,omitempty"` // why it could not be measured
 
+	optional bool // not every machine can
 	measured func() (got float64, missing string)
 }
 
 // bar sets a bar; what it is held against is read when all is measured.
-func (r *report) bar(name string, most float64, measured func() (float64, string)) {
-	r.bars = append(r.bars, &bar{Name: name, Most: most, measured: measured})
+func (r *report) bar(name string, most float64, measured func() (float64, string)) *bar {
+	b := &bar{Name: name, Most: most, measured: measured}
+	r.bars = append(r.bars, b)
+	return b
 }
 
 // judge holds every bar against what was measured.

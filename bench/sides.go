@@ -63,7 +63,7 @@ func (s *setting) writes(r *report, bare, watched *host) (*table, error) {
 		row.base = base
 	}
 	r.bar("a trapped write, times strace's", 0.2, timesOf(ours, strace))
-	r.bar("a trapped write, times FUSE's", 0.5, timesOf(ours, fuse))
+	r.bar("a trapped write, times FUSE's", 0.5, timesOf(ours, fuse)).optional = true
 	r.bar("a trapped write, times the barest notification", 1.5, timesOf(ours, trip))
 	return t, nil
 }
