@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -38,6 +39,13 @@ func measure() (r *report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		<-stopped
+		_ = os.RemoveAll(s.dir) // the subjects end with their standard input
+		os.Exit(2)
+	}()
 	if err := s.build(); err != nil {
 		return nil, err
 	}
