@@ -2,6 +2,22 @@ module example.com/notes
 
 go 1.26.0
 
-require faultlab v0.0.0
+require (
+	faultlab v0.0.0
+	github.com/rogpeppe/go-internal v1.16.0
+)
+
+require (
+	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
+	github.com/hashicorp/errwrap v1.0.0 // indirect
+	github.com/hashicorp/go-multierror v1.1.1 // indirect
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/spf13/cobra v1.10.2 // indirect
+	github.com/spf13/pflag v1.0.10 // indirect
+	go.etcd.io/bbolt v1.5.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+	golang.org/x/tools v0.36.0 // indirect
+)
 
 replace faultlab => ../..
