@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -77,6 +78,11 @@ func emptyFuse(dir string, args []string) error {
 	go server.Serve()
 	if err := server.WaitMount(); err != nil {
 		return fmt.Errorf("serve %s: %w", dir, err)
+	}
+	// The subject must not hold the connection too: if this process were killed,
+	// its calls would wait for an answer that only it itself could give.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("keep the connection to ourselves: %w", err)
 	}
 	return child(args).Run()
 }
