@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"faultlab/internal/cli"
+	_ "faultlab/internal/first"
 	"faultlab/internal/shim"
 )
 

@@ -30,16 +30,22 @@ const VoidStatus = 125
 // without that, a subject would live on and its trapped calls would fail with
 // ENOSYS.
 func Main(body func() int) int {
-	fd, ok := os.LookupEnv(guardEnv)
-	if !ok {
-		return guard()
-	}
+	Guard()
+	fd := os.Getenv(guardEnv)
 	_ = os.Unsetenv(guardEnv)
 	if err := attach(fd); err != nil {
 		fmt.Fprintln(os.Stderr, "faultfs:", err)
 		return VoidStatus
 	}
 	return reap(body)
+}
+
+// Guard makes the calling process the guard, and then does not return, unless
+// it is a supervisor already. Main does it too; a program may do it sooner.
+func Guard() {
+	if _, supervisor := os.LookupEnv(guardEnv); !supervisor {
+		os.Exit(guard())
+	}
 }
 
 // attach makes this process a supervisor under a guard.
