@@ -17,6 +17,7 @@ var layers = []string{
 	"faultlab/internal/op",
 	"faultlab/internal/rule",
 	"faultlab/internal/shim",
+	"faultlab/internal/first",
 	"faultlab/internal/cli",
 	"faultlab/cmd/faultfs",
 }
