@@ -28,7 +28,7 @@ var (
 		"write path=results.jsonl do kill mid 30", "write path=champion.json.tmp do kill", "rename path=champion.json do kill after",
 		"connect path=c.sock nth=%d do kill", "connect path=c.sock nth=%d do kill after",
 	}
-	soakStalls = []string{"open path=s.db", "open path=s.db", "open path=s.db", "write path=s.db nth=2", "connect path=c.sock nth=2"}
+	soakStalls = []string{"open path=s.db nth=1", "open path=s.db nth=1", "open path=s.db nth=1", "write path=s.db nth=2", "connect path=c.sock nth=2"}
 )
 
 // choose is what happens to a run: nothing, a fault, a kill or a stall. A rule
@@ -49,28 +49,34 @@ func (c *client) choose(name string) (rule string, stalls bool) {
 	case n < 14 && c.mutant == "":
 		return one(soakKills), false
 	}
+	if c.awake.Load() < 6 { // nobody would be left to pass them
+		return "", false
+	}
 	return fmt.Sprintf("%s do hold until=%s.go mark=%[2]s.held", one(soakStalls), name), true
 }
 
 // stall lets others pass a worker that is held, if it comes so far: its lease
 // runs out, and an operator who takes it for dead may clear its lock.
-func (c *client) stall(p *process) {
+func (c *client) stall(p *process, rule string) {
+	c.awake.Add(-1)
+	defer c.awake.Add(1)
 	if !c.await(p, time.Minute, func() bool { return c.exists(p.name + ".held") }) {
 		return
 	}
 	c.stalls.Add(1)
 	c.pass()
-	if token := p.said(`(?m)^locked (\S+)$`); token != "" && c.rng.IntN(4) > 0 {
+	limit := 200 * time.Millisecond // for those whom nobody can pass
+	if token := p.said(`(?m)^locked (\S+)$`); c.rng.IntN(4) > 0 {
 		c.taken.Store(true)
 		c.unlock(token)
+		if !strings.Contains(rule, "write") {
+			limit = 2 * time.Second
+		}
 	}
-	passed := c.done.Load() + 1 + c.rng.Int64N(3)
-	c.await(p, 700*time.Millisecond, func() bool { return c.done.Load() >= passed })
-	if p.said(`(?m)^(stored)`) == "" && c.rng.IntN(2) == 0 {
-		c.pass()
-	}
-	if held := p.said(`(?m)^granted (\d+)@`); held != "" && p.said(`(?m)^(stored)`) == "" {
-		p.from = c.history.now() // only now may it go on
+	passed := c.done.Load() + 1 + c.rng.Int64N(2)
+	c.await(p, limit, func() bool { return c.done.Load() >= passed || c.awake.Load() == 0 })
+	if p.said(`(?m)^(stored)`) == "" {
+		p.from = c.history.now() // only now may it go on, and put
 	}
 	c.write(p.name+".go", "")
 }
@@ -115,9 +121,9 @@ func (c *client) giveWay(p *process) {
 		_ = cmd.Run()
 	default:
 		// A start costs more than a look, and only one of those who wait gets it.
-		limit := time.Duration(100+c.rng.IntN(900)) * time.Millisecond
+		limit := time.Duration(500+c.rng.IntN(1000)) * time.Millisecond
 		for end := time.Now().Add(limit); time.Now().Before(end) && c.exists("data/run.lock"); {
-			time.Sleep(time.Duration(1+c.rng.IntN(20)) * time.Millisecond)
+			time.Sleep(time.Duration(5+c.rng.IntN(200)) * time.Millisecond)
 		}
 	}
 }

@@ -36,7 +36,7 @@ const (
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	s := newSoak(t, "")
-	rounds := 4
+	rounds := 3
 	if os.Getenv("FAULTLAB_LONG") == "1" {
 		rounds = 120
 	}
@@ -83,6 +83,7 @@ type soak struct {
 	// taken: the lock was taken from a worker that lived, so that two may have
 	// been in the data directory. Nothing protects that but the lock.
 	taken atomic.Bool
+	awake atomic.Int64 // clients at work
 
 	lives, runs, done, stalls, kills, faults, void, restored, restarts atomic.Int64
 }
@@ -143,7 +144,9 @@ func (s *soak) play(rounds int) {
 	var all sync.WaitGroup
 	life := s.lives.Add(1)
 	for i := range clients {
+		s.awake.Add(1)
 		all.Go(func() {
+			defer s.awake.Add(-1)
 			w := &client{soak: s, id: i, rng: rand.New(rand.NewPCG(s.seed, uint64(life)<<8+uint64(i)))}
 			for k := range rounds {
 				w.run(fmt.Sprintf("%d-%d-%d", life, i, k))
@@ -295,7 +298,7 @@ func (c *client) run(name string) {
 	for range 20 {
 		p := c.start(name, args)
 		if stalls {
-			c.stall(p)
+			c.stall(p, rule)
 		}
 		<-p.over
 		c.runs.Add(1)
