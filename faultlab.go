@@ -76,7 +76,8 @@
 // HOME and TMPDIR of a script lie in $WORK. When it ends, so does every process
 // that it started: those that run in the background, what they started, and
 // daemons. (A daemon that has also cleared its environment is not found.) A
-// program that ignores the interrupt at the end of its script is killed shortly
+// program that does not heed the interrupt which testscript sends it then is
+// killed a second later. One for which a script waits in vain is killed shortly
 // before the test's deadline, and the script fails.
 //
 //	FAULTLAB_BIN=DIR    take the programs from DIR and build nothing
