@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sort"
@@ -85,16 +86,17 @@ func (f *runFlags) run(std streams, args []string) error {
 		Tree: root, Actor: 'A', Calls: calls, Decider: counted,
 		Outside: outside(rules), Names: named(rules),
 	}
+	finish := func() error { return nil }
 	if f.trace != "" {
 		t, err := newTracer(f.trace)
 		if err != nil {
 			return err
 		}
-		defer t.close()
+		finish = t.finish
 		cfg.Observer, cfg.Names = t, true
 	}
 	exit, err := supervise(std, cmd, cfg, f.limits)
-	if err != nil {
+	if err := errors.Join(err, finish()); err != nil {
 		return err
 	}
 	if !f.allowUnfired {

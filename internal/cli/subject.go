@@ -58,11 +58,7 @@ type relay struct {
 
 func newRelay(tty *shim.Terminal) *relay {
 	r := &relay{make(chan os.Signal, 16), tty}
-	for _, sig := range shim.Relayed() {
-		if !signal.Ignored(sig) {
-			signal.Notify(r.signals, sig)
-		}
-	}
+	shim.NotifyRelayed(r.signals)
 	if tty != nil {
 		signal.Notify(r.signals, syscall.SIGCHLD)
 	}

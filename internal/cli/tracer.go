@@ -5,6 +5,8 @@ package cli
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -90,4 +92,10 @@ func known(n int64) *int64 {
 	return &n
 }
 
-func (t *tracer) close() { _ = t.file.Close() }
+// finish reports what could not be written.
+func (t *tracer) finish() error {
+	if err := errors.Join(t.err, t.file.Close()); err != nil {
+		return fmt.Errorf("write the trace: %w", err)
+	}
+	return nil
+}

@@ -32,8 +32,6 @@ func (r *Run) act(h *held) {
 		r.beside(func() { r.delay(h) })
 	case a.Verb == rule.DoHold:
 		r.beside(func() { r.hold(h) })
-	case h.call.name == "ioctl": // a clone has no middle; cp then writes instead
-		r.reply(&response{id: h.id, errno: -int32(unix.EOPNOTSUPP)})
 	default:
 		r.beside(func() { r.perform(h) })
 	}
@@ -50,8 +48,9 @@ func (r *Run) beside(f func()) {
 // fail answers with an error; nothing is done.
 func (r *Run) fail(h *held) {
 	errno := syscall.Errno(h.action.Errno)
-	r.reply(&response{id: h.id, errno: -int32(errno)})
-	r.saw(&h.op, Result{Rule: h.rule, Known: true, Errno: errno})
+	if r.reply(&response{id: h.id, errno: -int32(errno)}) {
+		r.saw(&h.op, Result{Rule: h.rule, Known: true, Errno: errno})
+	}
 }
 
 // kill ends the whole subject, or the process that called.
@@ -102,8 +101,8 @@ func (r *Run) delay(h *held) {
 	case <-t.C:
 	case <-r.ended:
 	}
-	r.proceed(&h.notification)
 	r.saw(&h.op, Result{Rule: h.rule})
+	r.proceed(&h.notification)
 }
 
 // holdPoll is how often a held operation looks for its file. The file may
@@ -131,8 +130,8 @@ func (r *Run) hold(h *held) {
 			return
 		}
 	}
-	r.proceed(&h.notification)
 	r.saw(&h.op, Result{Rule: h.rule})
+	r.proceed(&h.notification)
 }
 
 func (r *Run) inTree(path string) string {

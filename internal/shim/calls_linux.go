@@ -109,6 +109,9 @@ var commonCalls = []call{
 // They are let through and noted.
 var watched = []call{
 	{name: "mmap", nr: unix.SYS_MMAP, test: &argTest{arg: 3, mask: unix.MAP_TYPE, values: []uint32{unix.MAP_SHARED, unix.MAP_SHARED_VALIDATE}}},
+	{name: "mprotect", nr: unix.SYS_MPROTECT, test: &argTest{arg: 2, mask: unix.PROT_WRITE, values: []uint32{unix.PROT_WRITE}}},
+	{name: "msync", nr: unix.SYS_MSYNC},
+	{name: "io_submit", nr: unix.SYS_IO_SUBMIT},
 	{name: "seccomp", nr: unix.SYS_SECCOMP, test: &argTest{arg: 0, mask: allBits, values: []uint32{unix.SECCOMP_SET_MODE_FILTER}}},
 	{name: "prctl", nr: unix.SYS_PRCTL, test: &argTest{arg: 0, mask: allBits, values: []uint32{unix.PR_SET_SECCOMP}}},
 	{name: "rt_sigaction", nr: unix.SYS_RT_SIGACTION}, // narrowed by actions

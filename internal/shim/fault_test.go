@@ -111,6 +111,11 @@ func TestKillAfterABlockedLock(t *testing.T) {
 	}
 }
 
+// A copy tries to clone first: a kill after that strikes, whatever it returned.
+func TestKillAfterAClone(t *testing.T) {
+	try(t, "ioctl path=out do kill after").write("in", "data").run("cp", "in", "out").ok("").killed()
+}
+
 func TestSignalBefore(t *testing.T) {
 	try(t, "write path=out do signal SIGUSR1").c("signalled").ok("write 1\nsignals 0").
 		holds("out", "x").holds("signals", "s")

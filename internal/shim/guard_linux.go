@@ -98,6 +98,9 @@ func guardListener(listener int) {
 
 // guard starts the supervisor and waits for it.
 func guard() int {
+	if len(children(os.Getpid())) > 0 {
+		return front()
+	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "faultfs: become the subreaper of the supervisor:", err)
 		return VoidStatus
@@ -110,15 +113,15 @@ func guard() int {
 		return VoidStatus
 	}
 	go keepListeners(socket)
-	go func() {
-		for sig := range relayed {
-			_ = unix.Kill(pid, sig.(syscall.Signal))
-		}
-	}()
-	status := waitFor(pid)
+	go pass(relayed, pid)
+	status, err := waitFor(pid)
 	// Nothing is left of a run that ended well; of a supervisor that panicked,
 	// everything.
 	n := endDescendants()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faultfs: wait for the supervisor:", err)
+		return VoidStatus
+	}
 	if status.Exited() {
 		return status.ExitStatus()
 	}
@@ -136,9 +139,49 @@ var relayedSignals = []os.Signal{
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
 }
 
+// front stands before the guard in a process that had children before it became
+// faultfs (a shell's "server & exec faultfs …"): they are not ours to end, and
+// a guard could not tell them from what its subjects leave.
+func front() int {
+	relayed := make(chan os.Signal, 16)
+	notifyUnlessIgnored(relayed, relayedSignals...)
+	pid, err := syscall.ForkExec("/proc/self/exe", os.Args, &syscall.ProcAttr{
+		Env:   os.Environ(),
+		Files: []uintptr{0, 1, 2},
+		Sys:   &syscall.SysProcAttr{Pdeathsig: orphaned},
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faultfs: start the guard:", err)
+		return VoidStatus
+	}
+	go pass(relayed, pid)
+	for {
+		var status unix.WaitStatus
+		switch _, err := unix.Wait4(pid, &status, 0, nil); {
+		case err == unix.EINTR:
+		case err != nil:
+			fmt.Fprintln(os.Stderr, "faultfs: wait for the guard:", err)
+			return VoidStatus
+		case status.Exited():
+			return status.ExitStatus()
+		default:
+			return 128 + int(status.Signal())
+		}
+	}
+}
+
+func pass(relayed <-chan os.Signal, pid int) {
+	for sig := range relayed {
+		_ = unix.Kill(pid, sig.(syscall.Signal))
+	}
+}
+
 func relays(sig syscall.Signal) bool {
 	return slices.Contains(relayedSignals, os.Signal(sig))
 }
+
+// NotifyRelayed sends the signals that are a subject's to c.
+func NotifyRelayed(c chan<- os.Signal) { notifyUnlessIgnored(c, relayedSignals...) }
 
 // notifyUnlessIgnored leaves ignored what was ignored at the start (nohup): so
 // it stays for the subject.
@@ -149,9 +192,6 @@ func notifyUnlessIgnored(c chan<- os.Signal, sigs ...os.Signal) {
 		}
 	}
 }
-
-// Relayed lists the signals that a supervisor gets for its subject.
-func Relayed() []os.Signal { return relayedSignals }
 
 func startSupervisor() (pid, socket int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -215,21 +255,25 @@ func living(listeners []int) []int {
 }
 
 // waitFor waits for one child and reaps any other that falls to us meanwhile.
-func waitFor(pid int) unix.WaitStatus {
+func waitFor(pid int) (unix.WaitStatus, error) {
 	for {
 		var ws unix.WaitStatus
 		got, err := unix.Wait4(-1, &ws, 0, nil)
-		if got == pid || err == unix.ECHILD {
-			return ws
+		if got == pid {
+			return ws, nil
+		}
+		if err != nil && err != unix.EINTR {
+			return ws, err
 		}
 	}
 }
 
 // endDescendants kills all that descend from this process, until the kernel
-// says that there is nobody, and returns how many died.
+// says that there is nobody, and returns how many died. What cannot be killed
+// (asleep in the kernel, another user's) is given up after a while.
 func endDescendants() int {
 	ended := 0
-	for {
+	for limit := time.Now().Add(endLimit); time.Now().Before(limit); time.Sleep(exterminatePause) {
 		killTree(os.Getpid(), 0)
 		for {
 			pid, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil)
@@ -241,8 +285,8 @@ func endDescendants() int {
 			}
 			ended++
 		}
-		time.Sleep(exterminatePause)
 	}
+	return ended
 }
 
 func killTree(pid, depth int) {

@@ -20,6 +20,17 @@ import (
 
 // modes are what this binary does when a test starts it as a program.
 var modes = map[string]func() int{
+	// Supervise a program that does nothing.
+	"true": func() int {
+		dir := os.Getenv("SHIM_TEST_DIR")
+		run, err := shim.Start(shim.Command{Path: "/bin/true", Args: []string{"true"},
+			Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}, shim.Config{Tree: dir})
+		if err != nil {
+			return 1
+		}
+		_, _ = run.Wait(shim.Limits{Timeout: time.Minute, Grace: time.Second})
+		return 0
+	},
 	// Supervise the subject that never ends by itself.
 	"forever": func() int {
 		dir := os.Getenv("SHIM_TEST_DIR")
@@ -74,6 +85,40 @@ func TestKilledSupervisor(t *testing.T) {
 				t.Errorf("the subject saw its calls fail: %s", errOut.String())
 			}
 		})
+	}
+}
+
+// A process that becomes faultfs may have children already. They are not ours.
+func TestEarlierChildren(t *testing.T) {
+	dir := t.TempDir()
+	sh := exec.Command("sh", "-c", `sleep 1000 & echo $!; SHIM_TEST_MODE=true exec "$0"`, "/proc/self/exe")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh.Args[len(sh.Args)-1] = self
+	sh.Env = append(os.Environ(), "SHIM_TEST_DIR="+dir)
+	pipe, err := sh.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sh.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var early int
+	if _, err := fmt.Fscan(pipe, &early); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Kill(early, unix.SIGKILL)
+	done := make(chan error)
+	go func() { done <- sh.Wait() }()
+	await(t, func() bool { s := stateOf(sh.Process.Pid); return s == 0 || s == 'Z' })
+	if s := stateOf(early); s == 0 || s == 'Z' {
+		t.Error("a child that was there before was ended")
+	}
+	_ = unix.Kill(early, unix.SIGKILL)
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

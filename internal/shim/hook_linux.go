@@ -34,6 +34,11 @@ func (r *Run) perform(h *held) {
 	case errors.Is(err, errBrokenOff):
 	default:
 		r.void("follow %s of %s in %s: %v", h.call.name, h.op.Path, programOf(t.tid), err)
+		if t.sentBack { // it is stopped somewhere on its way, and nobody's to mend
+			go r.Kill()
+			_ = t.bury()
+			return
+		}
 		r.proceed(&h.notification)
 	}
 }
@@ -47,12 +52,13 @@ var (
 
 // tracee is a thread that we trace for the length of one call.
 type tracee struct {
-	run     *Run
-	tid     int
-	patched []patch // what to restore in its memory
-	short   bool    // argument countAt was changed from count
-	countAt int
-	count   uint64
+	run      *Run
+	tid      int
+	patched  []patch // what to restore in its memory
+	sentBack bool    // its call was answered, to come again
+	short    bool    // argument countAt was changed from count
+	countAt  int
+	count    uint64
 }
 
 type patch struct {
@@ -72,13 +78,16 @@ func (t *tracee) enter(h *held) error {
 	if !t.run.reply(&response{id: h.id, errno: restartNoIntr}) {
 		return t.bury()
 	}
+	t.sentBack = true
 	for {
 		sig, err := t.wait()
 		if err != nil {
 			return err
 		}
-		if sig == callStop && t.at(h) {
-			return nil
+		if sig == callStop {
+			if there, err := t.at(h); there || err != nil {
+				return err
+			}
 		}
 		// The stop that we asked for, a call of a handler's that runs first, or
 		// a signal: pass it on.
@@ -141,17 +150,17 @@ func gone(err error) error {
 }
 
 // at reports whether the stopped thread is entering the held call.
-func (t *tracee) at(h *held) bool {
+func (t *tracee) at(h *held) (bool, error) {
 	var regs unix.PtraceRegs
-	if unix.PtraceGetRegs(t.tid, &regs) != nil {
-		return false
+	if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
+		return false, gone(err)
 	}
 	for i, arg := range h.args {
 		if getArgument(&regs, i) != arg {
-			return false
+			return false, nil
 		}
 	}
-	return entering(&regs, h)
+	return entering(&regs, h), nil
 }
 
 // call lets the thread, which is at the start of the call, make it, and does

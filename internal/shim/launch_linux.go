@@ -22,9 +22,21 @@ func Start(cmd Command, cfg Config) (*Run, error) {
 	launched := make(chan error)
 	go r.launch(cmd, launched)
 	if err := <-launched; err != nil {
+		r.abandon()
 		return nil, err
 	}
 	return r, nil
+}
+
+// abandon gives back what a run had that never began. The launching thread is
+// the filter's last user, and ends.
+func (r *Run) abandon() {
+	if r.listener < 0 {
+		return
+	}
+	<-r.ended
+	r.look.close()
+	_ = unix.Close(r.listener)
 }
 
 // ResolveTree is the true absolute path of a directory.

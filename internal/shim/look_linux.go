@@ -63,10 +63,10 @@ type file struct {
 
 // descriptor names the file behind a descriptor by its last name in the tree.
 func (l *looker) descriptor(tid int, fd uint64, out *string) bool {
-	if fd > 1<<30 {
-		return false // a negative number: the call will fail by itself
+	if int32(fd) < 0 {
+		return false // the call will fail by itself
 	}
-	n, errno := l.readDescriptor(tid, int(fd))
+	n, errno := l.readDescriptor(tid, int(int32(fd)))
 	if errno != 0 {
 		l.blame(tid, errno)
 		return false
@@ -74,7 +74,7 @@ func (l *looker) descriptor(tid int, fd uint64, out *string) bool {
 	if n == 0 || l.path[0] != '/' {
 		return false // a pipe, a socket, an anonymous inode
 	}
-	*out = l.print(l.living(tid, int(fd), l.path[:n]))
+	*out = l.print(l.living(tid, int(int32(fd)), l.path[:n]))
 	return true
 }
 
@@ -197,7 +197,7 @@ func (l *looker) resolve(tid, dir int, name string, follow bool) (file, bool) {
 		}
 		l.breathe()
 		parent, last := filepath.Split(strings.TrimRight(at, "/"))
-		abs, ok := realName(parent)
+		abs, ok := l.realName(parent)
 		if !ok {
 			break
 		}
@@ -248,7 +248,7 @@ func (l *looker) base(tid, dir int, name string) string {
 	case "/dev/stderr":
 		return proc + "fd/2"
 	}
-	return name
+	return proc + "root" + name // its root may be another one
 }
 
 func procDir(tid int) string { return "/proc/" + strconv.Itoa(tid) + "/" }
@@ -292,7 +292,7 @@ func (l *looker) own() int {
 }
 
 // realName is the kernel's own name of a directory.
-func realName(path string) (string, bool) {
+func (l *looker) realName(path string) (string, bool) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return "", false
@@ -302,7 +302,7 @@ func realName(path string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	return strings.TrimSuffix(name, string(deletedMark)), true
+	return string(l.living(os.Getpid(), fd, []byte(name))), true
 }
 
 // text reads a NUL-terminated string, never across a page that need not be

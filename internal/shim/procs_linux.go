@@ -30,7 +30,9 @@ func (r *Run) members() []int {
 			visit(child)
 		}
 	}
-	visit(r.pid)
+	if pid := r.unreaped(); pid != 0 {
+		visit(pid)
+	}
 	for _, pid := range adopted() {
 		if r.owns(pid) {
 			visit(pid)
@@ -51,10 +53,13 @@ func (r *Run) owns(pid int) bool {
 // look finds what was forked during the one before.
 const exterminatePause = 500 * time.Microsecond
 
-// exterminate kills the subject's processes until none is left. Answers must
-// have stopped.
+// endLimit is how long it may take to end what was killed.
+const endLimit = 10 * time.Second
+
+// exterminate kills the subject's processes until none is left, or says which
+// cannot be killed. Answers must have stopped.
 func (r *Run) exterminate() {
-	for {
+	for limit := time.Now().Add(endLimit); time.Now().Before(limit); {
 		for _, pid := range r.members() {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
@@ -64,6 +69,7 @@ func (r *Run) exterminate() {
 		case <-time.After(exterminatePause):
 		}
 	}
+	r.void("processes %v were killed and have not ended after %v", r.members(), endLimit)
 }
 
 // children lists the direct children of a process, of all its threads.
@@ -158,7 +164,10 @@ func programNames(pid int) (proc, script string) {
 	if err != nil {
 		return "", ""
 	}
-	proc = filepath.Base(strings.TrimSuffix(exe, string(deletedMark)))
+	if fi, err := os.Stat(exe); err != nil || fi.IsDir() {
+		exe = strings.TrimSuffix(exe, string(deletedMark))
+	}
+	proc = filepath.Base(exe)
 	if !interprets(proc) {
 		return proc, ""
 	}

@@ -24,9 +24,10 @@ var families = struct {
 	runs map[int]*Run
 }{runs: make(map[int]*Run)}
 
-func enroll(r *Run) {
+func enroll(r *Run, pid int) {
 	families.Lock()
 	defer families.Unlock()
+	r.pid = pid
 	families.runs[r.pid] = r
 }
 
@@ -67,32 +68,75 @@ func reaped(pid int, ws unix.WaitStatus) {
 	}
 }
 
-// conclude is called with families locked.
+// conclude takes the status of the first process, with families locked. From
+// here on its number may be another's.
 func (r *Run) conclude(ws unix.WaitStatus) {
-	select {
-	case <-r.exited:
-	default:
-		r.status = ws
-		close(r.exited)
+	if r.reaped {
+		return
+	}
+	r.status, r.reaped = ws, true
+	r.over()
+}
+
+// over says that the first process has ended, whether its status was read or
+// not.
+func (r *Run) over() { r.overOnce.Do(func() { close(r.exited) }) }
+
+// unreaped is the number of the first process as long as it is nobody else's,
+// else 0.
+func (r *Run) unreaped() int {
+	families.Lock()
+	defer families.Unlock()
+	if r.reaped {
+		return 0
+	}
+	return r.pid
+}
+
+// watch waits for a run's first process. It leaves the status unread, so that
+// the number stays ours until the end: reaping it is the last that a run does.
+// (Before Linux 6.11 a dead process held on to the filter, and the end would
+// never come.)
+func (r *Run) watch() {
+	if awaitExit(r.pid) && !receiveNeedsPoll {
+		r.over()
+		return
+	}
+	r.reapFirst()
+}
+
+// awaitExit waits until a process has ended, without reaping it, which a tracer
+// among us may have to do. It reports whether it could.
+func awaitExit(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(p, -1); err != unix.EINTR {
+			return err == nil
+		}
 	}
 }
 
-// watch waits for a run's first process without reading its status, which a
-// tracer among us may have to see first, and then reads it.
-func watch(pid int) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err == nil {
-		defer unix.Close(fd)
-		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		for {
-			if _, err := unix.Poll(p, -1); err != unix.EINTR {
-				break
-			}
-		}
+// reapFirst reads the status of the first process, if nobody has.
+func (r *Run) reapFirst() {
+	pid := r.unreaped()
+	if pid == 0 {
+		return
 	}
-	var ws unix.WaitStatus
-	if got, _ := unix.Wait4(pid, &ws, unix.WNOHANG, nil); got == pid {
-		reaped(pid, ws)
+	for {
+		var ws unix.WaitStatus
+		got, err := unix.Wait4(pid, &ws, 0, nil)
+		if got == pid && !ws.Stopped() {
+			reaped(pid, ws)
+			return
+		}
+		if err != nil && err != unix.EINTR {
+			return // a tracer among us has it
+		}
 	}
 }
 

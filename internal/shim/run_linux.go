@@ -27,6 +27,7 @@ type Run struct {
 	op      op.Op          // the operation being decided
 	leaders map[int]int    // thread -> process
 	breaks  breaks
+	shared  []string // files in the tree that are mapped, not yet for writing
 
 	// answer guards every answer: once killed is set, none is given.
 	answer sync.Mutex
@@ -43,9 +44,12 @@ type Run struct {
 
 	observing sync.Mutex
 	acting    sync.WaitGroup // goroutines that hold an operation
-	exited    chan struct{}  // the first process has ended
-	status    unix.WaitStatus
-	ended     chan struct{} // the last process has ended
+	overOnce  sync.Once
+	exited    chan struct{} // the first process has ended
+	// With families locked:
+	status unix.WaitStatus
+	reaped bool          // the status was read
+	ended  chan struct{} // the last process has ended
 }
 
 func newRun(cfg Config, root string) *Run {
@@ -62,12 +66,11 @@ func newRun(cfg Config, root string) *Run {
 }
 
 func (r *Run) started(pid int) {
-	r.pid = pid
 	r.mu.Lock()
 	r.known[pid] = true
 	r.mu.Unlock()
-	enroll(r)
-	go watch(pid)
+	enroll(r, pid)
+	go r.watch()
 }
 
 // Pid is the id of the subject's first process.
@@ -310,12 +313,14 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 	case <-timeout:
 		r.void("the program did not end within %v and was killed", lim.Timeout)
 		r.Kill()
-		<-r.exited
 	}
 	orphans := r.outlived(lim.Grace)
+	if !r.gone() {
+		return Exit{}, &Void{r.reasons}
+	}
 	r.acting.Wait()
-	<-r.exited
 	r.reapFamily()
+	r.reapFirst()
 	r.look.close()
 	_ = unix.Close(r.listener)
 	discharge(r)
@@ -326,6 +331,7 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 		}
 		complain("%s", reason)
 	}
+	r.missed()
 	for prog, errno := range r.look.blind {
 		r.void("%s cannot be looked into (%v): it is setuid, execute-only or not dumpable, which is not covered", prog, errno)
 	}
@@ -337,6 +343,29 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 		return exit, &Void{r.reasons}
 	}
 	return exit, nil
+}
+
+// gone reports whether the last process has ended.
+func (r *Run) gone() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// missed says of which operations a rule had fired that then never happened: a
+// signal's handler came before, and the program did not try again.
+func (r *Run) missed() {
+	if r.killed {
+		return
+	}
+	for _, e := range r.again {
+		if e.held != nil {
+			r.void("%s of %s, at which %q fired, was broken off by a signal and did not come again", e.held.call.name, e.held.op.Path, e.held.rule.String())
+		}
+	}
 }
 
 func after(d time.Duration) <-chan time.Time {
@@ -357,9 +386,10 @@ func (r *Run) outlived(grace time.Duration) []string {
 	for _, pid := range r.members() {
 		orphans = append(orphans, fmt.Sprintf("%d %s", pid, programOf(pid)))
 	}
+	r.answer.Lock()
 	byRule := r.byRule
+	r.answer.Unlock()
 	r.Kill()
-	<-r.ended
 	if byRule {
 		return nil // a kill that was still under way
 	}

@@ -248,6 +248,40 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
+func TestMapMadeWritable(t *testing.T) {
+	tr := try(t).seeAll().c("remap").ok("msync 0")
+	for _, want := range []string{"out is mapped for writing", "subject syncs a map"} {
+		if notes := strings.Join(tr.exit.Notes, "\n"); !strings.Contains(notes, want) {
+			t.Errorf("notes: %q, want %q", notes, want)
+		}
+	}
+}
+
+// A fault that was chosen and never struck, because a signal came first, is no
+// fault: the run is void.
+func TestBrokenOffForGood(t *testing.T) {
+	tr := try(t, "lock path=out nth=2 do kill after").c("give-up")
+	if tr.exit.ByRule || !shim.IsVoid(tr.err) || !strings.Contains(tr.err.Error(), "was broken off by a signal") {
+		t.Errorf("exit %+v, err = %v; it printed %s", tr.exit, tr.err, tr.out)
+	}
+}
+
+// An absolute path is one in the subject's own root.
+func TestOwnRoot(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may change its root")
+	}
+	try(t, "create path=root/file do fail ENOSPC").c("jail").ok("create -1 No space left on device")
+}
+
+// A directory's name may end like the kernel's mark of what was deleted.
+func TestDirectoryNamedDeleted(t *testing.T) {
+	tr := try(t, "create path='d (deleted)/f' do fail EACCES").run("sh", "-c", "mkdir 'd (deleted)'; : > 'd (deleted)/f'")
+	if len(tr.matcher.Unfired()) != 0 {
+		t.Error("the rule did not fire")
+	}
+}
+
 func TestForeignArchitecture(t *testing.T) {
 	if strconv.IntSize != 64 || !strings.Contains(unameMachine(), "x86_64") {
 		t.Skip("the subject makes i386 calls")

@@ -273,6 +273,35 @@ static int maps(void) {
 	return 0;
 }
 
+// A shared map that is made writable later, and synced.
+static int remaps(void) {
+	int fd = open("out", O_CREAT | O_RDWR, 0644);
+	ftruncate(fd, 4096);
+	char *p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	mprotect(p, 4096, PROT_READ | PROT_WRITE);
+	p[0] = 'm';
+	say("msync", msync(p, 4096, MS_SYNC));
+	return 0;
+}
+
+// A lock that somebody else has, given up at a signal.
+static int gives_up(void) {
+	int a = out(0), b = out(0);
+	flock(a, LOCK_EX);
+	handle(SIGALRM, nothing, 0);
+	struct itimerval t = {{0, 0}, {0, 100000}};
+	setitimer(ITIMER_REAL, &t, NULL);
+	say("flock", flock(b, LOCK_EX));
+	return 0;
+}
+
+static int jails(void) {
+	mkdir("root", 0755);
+	if (chroot("root")) { say("chroot", -1); return 0; }
+	say("create", open("/file", O_CREAT | O_WRONLY, 0644) >= 0 ? 0 : -1);
+	return 0;
+}
+
 static int foreign(void) {
 #ifdef __x86_64__
 	long r;
@@ -372,6 +401,9 @@ int main(int argc, char **argv) {
 	DO("daemon", daemons());
 	DO("secret", secret());
 	DO("maps", maps());
+	DO("remap", remaps());
+	DO("give-up", gives_up());
+	DO("jail", jails());
 	DO("foreign", foreign());
 	DO("sandbox", sandbox());
 	DO("stopped", stopped());
