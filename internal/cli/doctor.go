@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"faultlab/internal/op"
 	"faultlab/internal/rule"
@@ -140,12 +139,10 @@ func awaitFile(path string) error {
 }
 
 func tryAhead() error {
-	const wanted = 20 + 19 // RLIMIT_NICE counts from 20 down
-	var limit unix.Rlimit
-	if os.Geteuid() == 0 || unix.Getrlimit(unix.RLIMIT_NICE, &limit) == nil && limit.Cur >= wanted {
-		return nil
+	if !shim.MayHurry() {
+		return errors.New("not permitted to this user")
 	}
-	return errors.New("not permitted to this user")
+	return nil
 }
 
 // probed is what a probe showed: how often the file "probe" was written to, and

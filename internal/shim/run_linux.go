@@ -94,7 +94,7 @@ func (r *Run) serve() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(r.ended)
-	restore := hurry()
+	_, restore := hurry()
 	defer restore()
 	wakeInSync(r.listener)
 	for {
@@ -157,19 +157,28 @@ func hungUp(fd, ms int) bool {
 // machine: by short turns, which need no privilege, and ahead of others where
 // that is permitted. (In real time each wake-up would cost more, and the calls
 // that signals break off would be no fewer.)
-func hurry() (restore func()) {
+func hurry() (ahead bool, restore func()) {
 	old, err := unix.SchedGetAttr(0, 0)
 	if err != nil || old.Policy != unix.SCHED_NORMAL {
-		return func() {}
+		return false, func() {}
 	}
 	short := *old
 	short.Runtime = 100_000 // ns, the least that the kernel takes
-	ahead := short
-	ahead.Nice = -19
-	if unix.SchedSetAttr(0, &ahead, 0) != nil {
+	first := short
+	first.Nice = -19
+	if ahead = unix.SchedSetAttr(0, &first, 0) == nil; !ahead {
 		_ = unix.SchedSetAttr(0, &short, 0)
 	}
-	return func() { _ = unix.SchedSetAttr(0, old, 0) }
+	return ahead, func() { _ = unix.SchedSetAttr(0, old, 0) }
+}
+
+// MayHurry reports whether a receiving thread may run ahead of others.
+func MayHurry() bool {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ahead, restore := hurry()
+	restore()
+	return ahead
 }
 
 // handle decides one call. It must not block.
