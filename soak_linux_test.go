@@ -38,7 +38,7 @@ func TestSoak(t *testing.T) {
 	s := newSoak(t, "")
 	rounds := 3
 	if os.Getenv("FAULTLAB_LONG") == "1" {
-		rounds = 120
+		rounds = 60
 	}
 	s.play(rounds)
 	t.Log(s.figures())
