@@ -6,12 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"faultlab/fence"
 	"faultlab/lock"
 )
 
@@ -116,6 +120,59 @@ func TestWhatIsBroken(t *testing.T) {
 			t.Errorf("the third is refused: %v", err)
 		}
 	})
+}
+
+func TestSharedTokenTakesAnothers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	g, err := fence.OpenGrantor(filepath.Join(dir, "l.db"), fence.VirtualClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { _ = http.Serve(l, fence.NewHandler(g)) }()
+	c, s := fence.Client{Socket: l.Addr().String()}, fence.Store{Path: filepath.Join(dir, "s.db")}
+	own, err := g.Grant("data", "one", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(n uint64) {
+		t.Helper()
+		if got, err := sharedToken.Token(own, c, s); err != nil || got.N != n {
+			t.Errorf("got %v, want %d: %v", got, n, err)
+		}
+		if got, err := Real.Token(own, c, s); err != nil || got != own.Token {
+			t.Errorf("the real one: %v, %v", got, err)
+		}
+	}
+	want(1) // alone, as it should be
+	if _, err := g.Advance(time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Grant("data", "two", time.Second); err != nil {
+		t.Fatal(err)
+	}
+	want(2) // a lease that runs
+	if err := s.Put("k", fence.Token{Grantor: g.ID(), N: 3}, nil); err != nil {
+		t.Fatal(err)
+	}
+	want(3) // one that was used
+}
+
+// The repository is not where the test runs, but above it.
+func TestCwdGuardIsFooled(t *testing.T) {
+	t.Parallel()
+	if err := cwdGuard.Outside("mutant_test.go"); err == nil {
+		t.Error("not even what lies here is refused")
+	}
+	if err := cwdGuard.Outside("../../go.mod"); err != nil {
+		t.Errorf("not fooled: %v", err)
+	}
 }
 
 func TestByName(t *testing.T) {
