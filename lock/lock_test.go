@@ -387,6 +387,9 @@ func TestWaitingHasALimit(t *testing.T) {
 	if err := l.Release(); !errors.Is(err, errBusy) || !exists(path) {
 		t.Errorf("got %v", err)
 	}
+	if err := l.Release(); !errors.Is(err, errBusy) || !exists(path) { // which joins the wait
+		t.Errorf("got %v", err)
+	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -59,6 +60,10 @@ type pin struct {
 	f     *os.File
 	stuck bool // a flock call on it never returned: the descriptor must not be closed, or the number would be reused
 
+	mu      sync.Mutex
+	waiting chan error // the result of the flock call under way, nil if there is none
+	wanted  bool       // somebody waits for that result
+
 	known    bool
 	dev, ino uint64 // of f, once known
 }
@@ -77,23 +82,46 @@ func newPin(f *os.File) (*pin, error) {
 }
 
 // lock takes the flock of the pinned file, waiting at most limit. Taking it twice is taking it once.
+//
+// A wait cannot be called off, so one that lasts too long goes on, and the next call joins it: two waits on one descriptor
+// would both be granted, and the first to give up would unlock for both.
 func (p *pin) lock(limit time.Duration) error {
-	result, gaveUp := make(chan error), make(chan struct{})
-	go func() {
-		err := p.flock(unix.LOCK_EX)
-		select {
-		case result <- err:
-		case <-gaveUp:
-			p.unlock() // nobody wants it any more
-		}
-	}()
+	p.mu.Lock()
+	if p.waiting == nil {
+		p.waiting = make(chan error, 1)
+		go p.wait(p.waiting)
+	}
+	p.wanted = true
+	result := p.waiting
+	p.mu.Unlock()
+	late := time.NewTimer(limit)
+	defer late.Stop()
 	select {
 	case err := <-result:
 		return err
-	case <-time.After(limit):
-		close(gaveUp)
-		p.stuck = true
-		return fmt.Errorf("%w (waited %v)", errBusy, limit)
+	case <-late.C:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case err := <-result: // in the last moment
+		return err
+	default:
+	}
+	p.wanted, p.stuck = false, true
+	return fmt.Errorf("%w (waited %v)", errBusy, limit)
+}
+
+// wait waits for the flock, and lets it go at once if nobody wants it by then.
+func (p *pin) wait(result chan<- error) {
+	err := p.flock(unix.LOCK_EX)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = nil
+	if p.wanted {
+		result <- err
+	} else if err == nil {
+		p.unlock()
 	}
 }
 
