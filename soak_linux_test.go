@@ -44,7 +44,7 @@ func TestSoak(t *testing.T) {
 	t.Log(s.figures())
 	switch result, info := s.history.check(); result {
 	case porcupine.Illegal:
-		t.Errorf("seed %d: the store is no fenced register; drawn in %s", s.seed, s.draw(info))
+		t.Errorf("seed %d: the store is no fenced register; drawn in %s", s.seed, s.draw("", info))
 	case porcupine.Unknown:
 		t.Errorf("seed %d: a minute was not enough to check %d operations", s.seed, len(s.history.ops))
 	}
@@ -60,8 +60,11 @@ func TestSoakFindsSharedToken(t *testing.T) {
 	s := newSoak(t, "shared-token")
 	for range 20 {
 		s.play(2)
-		if result, _ := s.history.check(); result == porcupine.Illegal {
+		if result, info := s.history.check(); result == porcupine.Illegal {
 			t.Log("found: " + s.figures())
+			if drawn, err := os.ReadFile(s.draw(t.TempDir(), info)); err != nil || !bytes.Contains(drawn, []byte("<html")) {
+				t.Errorf("not drawn: %v", err)
+			}
 			return
 		}
 	}
@@ -89,8 +92,13 @@ type soak struct {
 }
 
 func newSoak(t *testing.T, mutant string) *soak {
-	if _, err := exec.LookPath("faultfs"); err != nil {
-		t.Fatal(err)
+	try := exec.Command("faultfs", "run", "--allow-unfired", "--on", "sync path=x do fail EIO", "--", "true")
+	try.Dir = t.TempDir()
+	if out, err := try.CombinedOutput(); err != nil {
+		if os.Getenv("FAULTLAB_REQUIRE") == "1" {
+			t.Fatalf("faultfs: %v\n%s", err, out)
+		}
+		t.Skipf("needs faultfs: %v\n%s", err, out)
 	}
 	s := &soak{t: t, dir: t.TempDir(), mutant: mutant, seed: rand.Uint64()}
 	if n, err := strconv.ParseUint(os.Getenv("FAULTLAB_SEED"), 10, 64); err == nil {
@@ -221,9 +229,9 @@ func (s *soak) figures() string {
 		s.seed, len(s.history.ops), s.runs.Load(), s.done.Load(), s.stalls.Load(), s.kills.Load(), s.faults.Load(), s.restarts.Load(), s.restored.Load(), s.void.Load())
 }
 
-// draw writes the history where it stays.
-func (s *soak) draw(info porcupine.LinearizationInfo) string {
-	f, err := os.CreateTemp("", fmt.Sprintf("faultlab-soak-%d-*.html", s.seed))
+// draw writes the history into a file; without a directory it is one that stays.
+func (s *soak) draw(dir string, info porcupine.LinearizationInfo) string {
+	f, err := os.CreateTemp(dir, fmt.Sprintf("faultlab-soak-%d-*.html", s.seed))
 	s.must(err)
 	s.must(porcupine.Visualize(model, info, f))
 	s.must(f.Close())
