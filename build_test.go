@@ -90,6 +90,7 @@ func TestMissing(t *testing.T) {
 // TestProbe asks the question of programs that are not faultfs. Only a void run
 // may skip a script: one that is broken must never make everything pass.
 func TestProbe(t *testing.T) {
+	t.Setenv("FAULTLAB_REQUIRE", "") // what it decides is under test
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
 	for _, c := range []struct {

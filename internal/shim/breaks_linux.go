@@ -3,6 +3,7 @@ package shim
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 
@@ -22,22 +23,54 @@ type breaks struct {
 	// fragile is, by executable, the signals (1<<(number-1)) that it handles
 	// without SA_RESTART. An exec leaves handlers behind; a fork does not.
 	fragile map[string]uint64
-	// owners are the threads that installed such handlers and lived when last
-	// looked at, by executable.
-	owners    map[int]string
+	// owners are the processes that have such handlers and lived when last
+	// looked at.
+	owners    map[int]*owner
 	delivered atomic.Uint64 // sent by the subject, or passed on to it
 }
 
-// received counts a call in. On a gap, living lists the subject's processes.
-func (b *breaks) received(id uint64, living func() []int) {
+// owner is a process whose calls a signal can break off for good.
+type owner struct {
+	exe string
+	// nap is how often it had gone to sleep when it was last seen asleep in a
+	// call that is not trapped; 0 where it may have made another one since. A
+	// shell that waits for its child sleeps through the child's end, when calls
+	// of the child's other threads are lost, and cannot have lost one itself.
+	nap int
+}
+
+// received counts a call of a thread in. On a gap, living lists the subject's
+// processes.
+func (b *breaks) received(id uint64, tid int, living func() []int) {
 	if b.last != 0 && id != b.last+1 {
 		gap := int(id - b.last - 1)
 		b.missing += gap
-		if len(b.fragile) > 0 && b.suspect(living()) {
+		if len(b.fragile) > 0 && b.suspect(tid, living()) {
 			b.harmed += gap
 		}
 	}
 	b.last = id
+	for pid, o := range b.owners {
+		if pid == tid {
+			o.nap = 0
+		} else if o.nap == 0 && asleep(pid) {
+			o.nap = naps(pid)
+		}
+	}
+}
+
+// asleep reports whether a process waits in a call that is never trapped.
+func asleep(pid int) bool {
+	text, _ := os.ReadFile(procDir(pid) + "syscall")
+	var nr uint32
+	n, _ := fmt.Sscan(string(text), &nr)
+	return n == 1 && callOf(nr) == nil
+}
+
+// naps is how often a process has gone to sleep.
+func naps(pid int) int {
+	n, _ := strconv.Atoi(statusField(pid, "voluntary_ctxt_switches"))
+	return n
 }
 
 // handler notes a new signal action: flags is its sa_flags.
@@ -48,40 +81,58 @@ func (b *breaks) handler(tid int, sig syscall.Signal, handler, flags uint64) {
 	}
 	exe := executable(tid)
 	if b.fragile == nil {
-		b.fragile, b.owners = make(map[string]uint64), make(map[int]string)
+		b.fragile, b.owners = make(map[string]uint64), make(map[int]*owner)
 	}
 	b.fragile[exe] |= bit(sig)
-	b.owners[tid] = exe
+	b.owners[tid] = &owner{exe: exe}
 }
 
 const saRestart = 0x10000000
 
-// prune forgets owners that are no longer what they were: what breaks from now
-// on cannot be theirs.
-func (b *breaks) prune() {
-	for pid, exe := range b.owners {
-		if executable(pid) != exe {
+// met takes note of a thread that calls for the first time, which may be a
+// fork of one that has handlers, and forgets owners that are no longer what
+// they were: what breaks from now on cannot be theirs.
+func (b *breaks) met(tid int) {
+	if len(b.fragile) == 0 {
+		return
+	}
+	for pid, o := range b.owners {
+		if executable(pid) != o.exe {
 			delete(b.owners, pid)
 		}
+	}
+	if exe := executable(tid); b.fragile[exe] != 0 {
+		b.owners[tid] = &owner{exe: exe}
 	}
 }
 
 // suspect reports whether a process lives, or has just died, that may have seen
-// a call of its own broken off.
-func (b *breaks) suspect(living []int) bool {
+// a call of its own broken off before the one that tid makes now.
+func (b *breaks) suspect(tid int, living []int) bool {
 	possible := ^onlySent | b.delivered.Load()
-	for pid, exe := range b.owners {
-		if executable(pid) == "" && b.fragile[exe]&possible != 0 {
+	for pid, o := range b.owners {
+		if executable(pid) == "" && b.fragile[o.exe]&possible != 0 {
 			return true
 		}
 	}
 	for _, pid := range living {
 		mask := b.fragile[executable(pid)] & possible
-		if mask != 0 && signals(pid, "SigCgt")&mask != 0 {
+		if mask != 0 && signals(pid, "SigCgt")&mask != 0 && !b.sleptThrough(pid, tid) {
 			return true
 		}
 	}
 	return false
+}
+
+// sleptThrough reports whether a process has slept all along, until the call
+// that it makes now if it is the one that calls.
+func (b *breaks) sleptThrough(pid, caller int) bool {
+	o := b.owners[pid]
+	if o == nil || o.nap == 0 {
+		return false
+	}
+	since := naps(pid) - o.nap
+	return since == 0 || since == 1 && pid == caller
 }
 
 // executable is what a process runs, or "" where it is gone.

@@ -115,7 +115,7 @@ func (r *Run) next() bool {
 	var n notification
 	switch errno := receive(r.listener, &n); errno {
 	case 0:
-		r.breaks.received(n.id, r.members)
+		r.breaks.received(n.id, int(n.tid), r.members)
 		r.queue = append(r.queue, n)
 	case unix.EINTR:
 	case unix.ENOENT: // the caller is gone; or every caller
@@ -256,7 +256,7 @@ func (r *Run) remember(tid uint32) {
 	r.known[int(tid)] = true
 	r.mu.Unlock()
 	if fresh {
-		r.breaks.prune()
+		r.breaks.met(int(tid))
 	}
 }
 
