@@ -24,6 +24,7 @@ type Run struct {
 	// The receiving thread's own:
 	look    *looker
 	queue   []notification // received and not yet handled
+	now     notification   // being handled
 	op      op.Op          // the operation being decided
 	leaders map[int]int    // thread -> process
 	breaks  breaks
@@ -104,9 +105,9 @@ func (r *Run) serve() {
 			}
 			continue
 		}
-		n := r.queue[0]
+		r.now = r.queue[0]
 		r.queue = append(r.queue[:0], r.queue[1:]...)
-		r.handle(&n)
+		r.handle(&r.now)
 	}
 }
 
