@@ -10,8 +10,9 @@ import (
 	"github.com/hashicorp/go-multierror"
 )
 
-// Limit is how long an exit waits for the steps that are under way, and then for each hook.
-const Limit = 5 * time.Second
+// Limit is how long an exit waits for the steps that are under way, and then for each hook. It is longer than package lock
+// waits for a flock, so that a release that has to give up can still say why.
+const Limit = 15 * time.Second
 
 // ErrExiting is returned by Do once an exit has begun: nothing was started. Return it up to main; the exit that has
 // begun ends the process.

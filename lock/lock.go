@@ -16,7 +16,7 @@ import (
 
 // Limit is how long a writer or remover of a lock file waits for another one that is at work on the same file. They
 // work for microseconds; only one that was stopped in between takes longer.
-const Limit = 2 * time.Second
+const Limit = 10 * time.Second
 
 // ErrLost says that the path does not name our lock file any more: somebody removed it, or removed it and took a lock of
 // his own. Nothing was removed. What was done under the lock may not have been alone.
