@@ -131,10 +131,23 @@ type Op struct {
 	Size int64  // bytes asked for; -1 where the call has none
 	// Replaces says that a rename's or an open's target had existed.
 	Replaces bool
+	// Exists says that the name at which the call aims was there when it was
+	// trapped: the new one of a rename or a link, else Path. A mkdir, mknod,
+	// bind or link of what exists fails by itself. Calls on a descriptor never
+	// say it.
+	Exists bool
+	// Writes says that o is an open that can write: it asks for writing, cuts
+	// the file off, or makes it. One that must make a file which is already
+	// there fails by itself, and cannot.
+	Writes bool
 }
 
 // Kinds is the set of kinds that o counts as.
 func (o *Op) Kinds() Set { return SetOf(o.Kind, o.Also) &^ 1 }
+
+// Changes reports whether o may change a file or the tree, at once or through
+// the descriptor that it opens.
+func (o *Op) Changes() bool { return o.Writes || o.Kinds().Meets(Mutate) }
 
 // Point names an operation by (actor, kind, path, n-th such), never by a
 // thread, a process id or a time, so that it is the same in the next run.

@@ -44,6 +44,24 @@ func TestSet(t *testing.T) {
 	}
 }
 
+func TestChanges(t *testing.T) {
+	for _, c := range []struct {
+		op   op.Op
+		want bool
+	}{
+		{op.Op{Kind: op.Open}, false},
+		{op.Op{Kind: op.Open, Writes: true}, true},
+		{op.Op{Kind: op.Truncate, Also: op.Open}, true},
+		{op.Op{Kind: op.Mkdir}, true},
+		{op.Op{Kind: op.Sync}, false},
+		{op.Op{Kind: op.Lock}, false},
+	} {
+		if got := c.op.Changes(); got != c.want {
+			t.Errorf("%s, writes %t: Changes() = %t", c.op.Kinds(), c.op.Writes, got)
+		}
+	}
+}
+
 func TestPossible(t *testing.T) {
 	for name, want := range map[string]string{
 		"openat": "open,create,truncate", "unlinkat": "unlink,rmdir",

@@ -84,7 +84,7 @@ func (s naming) read(l *looker, n *notification, o *op.Op) bool {
 		o.Size = argument(n, s.size)
 	}
 	f, ok := l.named(n, s.dir, s.path, follow)
-	o.Path = f.path
+	o.Path, o.Exists = f.path, f.exists
 	return ok
 }
 
@@ -94,7 +94,7 @@ type pair struct{ dir, path, toDir, toPath int }
 func (s pair) read(l *looker, n *notification, o *op.Op) bool {
 	from, ok := l.named(n, s.dir, s.path, false)
 	to, ok2 := l.named(n, s.toDir, s.toPath, false)
-	o.Path, o.To, o.Replaces = from.path, to.path, to.exists
+	o.Path, o.To, o.Replaces, o.Exists = from.path, to.path, to.exists, to.exists
 	if !inside(o.Path) && inside(o.To) {
 		o.Path, o.To = o.To, o.Path
 	}
@@ -109,7 +109,7 @@ func (s unlinking) read(l *looker, n *notification, o *op.Op) bool {
 		o.Kind = op.Rmdir
 	}
 	f, ok := l.named(n, s.dir, s.path, false)
-	o.Path = f.path
+	o.Path, o.Exists = f.path, f.exists
 	return ok
 }
 
@@ -123,25 +123,38 @@ type opening struct {
 }
 
 func (s opening) read(l *looker, n *notification, o *op.Op) bool {
+	flags := s.asked(l, n)
+	const exclusive = unix.O_CREAT | unix.O_EXCL
+	follow := flags&unix.O_NOFOLLOW == 0 && flags&exclusive != exclusive
+	f, ok := l.named(n, s.dir, s.path, follow)
+	o.Path, o.Exists, o.Kind = f.path, f.exists, op.Open
+	switch {
+	case flags&unix.O_TMPFILE == unix.O_TMPFILE:
+		o.Kind = op.Create
+	case !f.exists && flags&unix.O_CREAT != 0:
+		o.Kind = op.Create
+	case f.exists && flags&exclusive == exclusive:
+		return ok // it will fail
+	case f.exists && flags&unix.O_TRUNC != 0 && f.size > 0:
+		o.Kind, o.Also, o.Size = op.Truncate, op.Open, 0
+	}
+	o.Writes = o.Kind == op.Create || flags&(unix.O_ACCMODE|unix.O_TRUNC) != unix.O_RDONLY
+	return ok
+}
+
+// asked are the flags of an open, as far as they mean anything: with O_PATH
+// hardly any does.
+func (s opening) asked(l *looker, n *notification) uint64 {
 	flags := s.fixed
 	if s.flags != none {
 		flags = n.args[s.flags]
 	} else if s.how != 0 {
 		flags = l.word(int(n.tid), n.args[s.how])
 	}
-	const exclusive = unix.O_CREAT | unix.O_EXCL
-	follow := flags&unix.O_NOFOLLOW == 0 && flags&exclusive != exclusive
-	f, ok := l.named(n, s.dir, s.path, follow)
-	o.Path, o.Kind = f.path, op.Open
-	switch {
-	case flags&unix.O_TMPFILE == unix.O_TMPFILE:
-		o.Kind = op.Create
-	case !f.exists && flags&unix.O_CREAT != 0:
-		o.Kind = op.Create
-	case f.exists && flags&exclusive != exclusive && flags&unix.O_TRUNC != 0 && f.size > 0:
-		o.Kind, o.Also, o.Size = op.Truncate, op.Open, 0
+	if flags&unix.O_PATH != 0 {
+		flags &= unix.O_PATH | unix.O_NOFOLLOW | unix.O_DIRECTORY
 	}
-	return ok
+	return flags
 }
 
 // socket is bind or connect: the path stands in a struct sockaddr_un.
@@ -163,7 +176,7 @@ func (s socket) read(l *looker, n *notification, o *op.Op) bool {
 		return false
 	}
 	f, ok := l.resolve(int(n.tid), unix.AT_FDCWD, untilNul(buf[2:got]), s.follow)
-	o.Path = f.path
+	o.Path, o.Exists = f.path, f.exists
 	return ok
 }
 

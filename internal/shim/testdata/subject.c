@@ -241,6 +241,41 @@ static int kinds(void) {
 	return 0;
 }
 
+// An open of every sort, then what makes names that are there already.
+static int opens(void) {
+	close(creat("f", 0644));
+	close(open("f", O_RDONLY));
+	close(open("f", O_WRONLY));
+	close(open("f", O_RDWR));
+	close(open("f", O_CREAT | O_RDONLY, 0644));
+	close(open("f", O_TRUNC | O_RDONLY));
+	close(open("f", O_CREAT | O_EXCL | O_WRONLY, 0644)); // fails
+	close(open("f", O_PATH | O_RDWR | O_CREAT));         // all but O_PATH is ignored
+	close(open("new", O_CREAT | O_RDONLY, 0644));
+	close(open("none", O_RDONLY)); // fails
+	close(open(".", O_TMPFILE | O_RDWR, 0644));
+	close(openat(AT_FDCWD, "f", O_WRONLY));
+	struct { __u64 flags, mode, resolve; } how = {O_RDONLY, 0, 0};
+	close(syscall(SYS_openat2, AT_FDCWD, "f", &how, sizeof how));
+	how.flags = O_RDWR;
+	close(syscall(SYS_openat2, AT_FDCWD, "f", &how, sizeof how));
+#ifdef SYS_open // the C library's open is openat
+	close(syscall(SYS_open, "f", O_RDONLY));
+	close(syscall(SYS_open, "f", O_RDWR));
+#else
+	close(open("f", O_RDONLY));
+	close(open("f", O_RDWR));
+#endif
+	mkdir("d", 0755);
+	mkdir("d", 0755);
+	mknod("f", S_IFREG | 0644, 0);
+	symlink("nowhere", "f");
+	link("f", "hard");
+	link("f", "hard");
+	unlink("hard");
+	return 0;
+}
+
 static int daemons(void) {
 	if (fork() == 0) {
 		setsid();
@@ -398,6 +433,7 @@ int main(int argc, char **argv) {
 	DO("wait", waits());
 	DO("names", names());
 	DO("kinds", kinds());
+	DO("opens", opens());
 	DO("daemon", daemons());
 	DO("secret", secret());
 	DO("maps", maps());
