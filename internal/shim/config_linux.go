@@ -57,6 +57,11 @@ type Config struct {
 	Observer Observer // may be nil
 	Outside  bool     // show operations outside the tree too
 	Names    bool     // fill in op.Proc and op.Script, at the price of two more look-ups
+	// Mark is a NAME=VALUE in the subject's environment that no other run of
+	// this supervisor has. By it a process that left its family and its process
+	// group, and called nothing, is still known as this run's while several
+	// runs go on. Empty: none.
+	Mark string
 }
 
 // Exit is how a subject's first process ended.

@@ -41,9 +41,17 @@ func (r *Run) members() []int {
 	return living
 }
 
-// owns tells whose an adopted process is: nobody else's while there is one run,
-// else that run's in which it called.
+// owns tells whose an adopted process is: that run's whose mark is in its
+// environment, or whose group it never left; nobody else's while there is one
+// run; else that run's in which it called. The last comes last because a
+// thread's number may be used again.
 func (r *Run) owns(pid int) bool {
+	if marked := markedBy(pid); marked != nil {
+		return marked == r
+	}
+	if grouped := groupedIn(pid); grouped != nil {
+		return grouped == r
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[pid] || alone(r)

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/signal"
@@ -42,6 +43,34 @@ func alone(r *Run) bool {
 	families.Lock()
 	defer families.Unlock()
 	return len(families.runs) == 1 && families.runs[r.pid] == r
+}
+
+// markedBy is the run under way whose mark a process has in its environment, or
+// nil. A zombie has none.
+func markedBy(pid int) *Run {
+	environ, _ := os.ReadFile(procDir(pid) + "environ")
+	families.Lock()
+	defer families.Unlock()
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+		for _, r := range families.runs {
+			if r.cfg.Mark != "" && string(entry) == r.cfg.Mark {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// groupedIn is the run under way of whose process group a process is, or nil.
+// The first process leads it; a zombie is in it still.
+func groupedIn(pid int) *Run {
+	group, err := unix.Getpgid(pid)
+	if err != nil {
+		return nil
+	}
+	families.Lock()
+	defer families.Unlock()
+	return families.runs[group]
 }
 
 // adopted lists the children of the first thread that are no run's first

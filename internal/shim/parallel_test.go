@@ -1,0 +1,192 @@
+//go:build linux
+
+package shim_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"faultlab/internal/shim"
+)
+
+// strays are scripts that leave a process behind whose only tie to its run is
+// the named one. None of them makes a trapped call.
+var strays = []struct{ tie, script string }{
+	{"group", "env -i sleep 1000 & echo $! > new; mv new pid"},
+	{"mark", "setsid sh -c 'sleep 1000 & echo $! > new'; mv new pid"},
+}
+
+// startStray starts a run and returns it with the process that it leaves.
+func startStray(t *testing.T, script string) (*shim.Run, int) {
+	t.Helper()
+	dir := t.TempDir()
+	mark := "SHIM_TEST_MARK=" + dir
+	null := open(t, os.DevNull)
+	run, err := shim.Start(shim.Command{Path: lookPath(t, "sh"), Args: []string{"sh", "-c", script}, Dir: dir,
+		Env: append(os.Environ(), mark), Stdin: null, Stdout: null, Stderr: null},
+		shim.Config{Tree: dir, Calls: []string{"symlinkat"}, Mark: mark})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stray int
+	await(t, func() bool {
+		text, _ := os.ReadFile(filepath.Join(dir, "pid"))
+		stray, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return stray != 0
+	})
+	return run, stray
+}
+
+func lookPath(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		need(t, name)
+	}
+	return path
+}
+
+func living(pid int) bool { s := stateOf(pid); return s != 0 && s != 'Z' }
+
+// Each of two runs at once ends and names what it has left behind, and nothing
+// of the other's.
+func TestOrphansOfTwoRuns(t *testing.T) {
+	for _, s := range strays {
+		t.Run(s.tie, func(t *testing.T) {
+			a, strayA := startStray(t, s.script)
+			b, strayB := startStray(t, s.script)
+			checkOrphan(t, a, strayA)
+			if !living(strayB) {
+				t.Error("the end of one run ended the other one's process")
+			}
+			checkOrphan(t, b, strayB)
+		})
+	}
+}
+
+func checkOrphan(t *testing.T, run *shim.Run, stray int) {
+	t.Helper()
+	exit, err := run.Wait(shim.Limits{Timeout: 30 * time.Second, Grace: 20 * time.Millisecond})
+	if want := fmt.Sprintf("%d sleep", stray); err != nil || len(exit.Orphans) != 1 || exit.Orphans[0] != want {
+		t.Errorf("orphans %q, %v; want %q", exit.Orphans, err, want)
+	}
+	if stateOf(stray) != 0 {
+		t.Errorf("process %d of the run is there still", stray)
+	}
+}
+
+func TestKillOfOneRun(t *testing.T) {
+	for _, s := range strays {
+		t.Run(s.tie, func(t *testing.T) {
+			a, strayA := startStray(t, s.script+"; sleep 1000")
+			b, strayB := startStray(t, s.script+"; sleep 1000")
+			a.Kill()
+			if living(strayA) || living(a.Pid()) || !living(strayB) || !living(b.Pid()) {
+				t.Errorf("living: killed run %t and its stray %t, other run %t and its stray %t",
+					living(a.Pid()), living(strayA), living(b.Pid()), living(strayB))
+			}
+			b.Kill()
+			for _, run := range []*shim.Run{a, b} {
+				if exit, err := run.Wait(shim.Limits{}); err != nil || exit.Signal != unix.SIGKILL {
+					t.Errorf("%+v, %v", exit, err)
+				}
+			}
+		})
+	}
+}
+
+// Many runs beside each other leave nothing in the supervisor, and none sees
+// another's operations.
+func TestManyRuns(t *testing.T) {
+	const runs, lanes = 300, 4
+	several(t, lanes, lanes) // whatever is made once
+	await(t, func() bool { return countDir("/proc/self/task") < 64 })
+	fds, threads := countDir("/proc/self/fd"), countDir("/proc/self/task")
+	several(t, runs, lanes)
+	// Threads that wait for the runtime's next use are not leaks; runs that
+	// each left one would be hundreds.
+	const spare = 16
+	await(t, func() bool { return countDir("/proc/self/task") < threads+spare })
+	if n := countDir("/proc/self/fd"); n > fds {
+		t.Errorf("%d descriptors before, %d after", fds, n)
+	}
+	await(t, func() bool { return len(ownChildren()) == 0 })
+}
+
+// several supervises n programs, in so many lanes.
+func several(t *testing.T, n, lanes int) {
+	t.Helper()
+	next := make(chan int)
+	var all sync.WaitGroup
+	for range lanes {
+		all.Go(func() {
+			for i := range next {
+				superviseOne(t, i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+}
+
+func superviseOne(t *testing.T, i int) {
+	dir, err := os.MkdirTemp("", "shim-many-")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	script, code, want := "exec true", 0, ""
+	if i%2 == 0 {
+		script, code = "mkdir d; mkdir e; echo x > d/f & wait; exit 3", 3
+		want = "mkdir d 1|mkdir e 1|create d/f 1"
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer null.Close()
+	var seen log
+	mark := "SHIM_TEST_MARK=" + dir
+	run, err := shim.Start(shim.Command{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: dir,
+		Env: append(os.Environ(), mark), Stdin: null, Stdout: null, Stderr: null},
+		shim.Config{Tree: dir, Calls: []string{"mkdir", "mkdirat", "open", "openat"}, Observer: &seen, Mark: mark})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	exit, err := run.Wait(shim.Limits{Timeout: 30 * time.Second, Grace: 5 * time.Second})
+	if got := strings.Join(seen.lines, "|"); err != nil || exit.Code != code || got != want {
+		t.Errorf("run %d: %+v, %v, saw %q, want %q", i, exit, err, got, want)
+	}
+}
+
+func countDir(name string) int {
+	entries, _ := os.ReadDir(name)
+	return len(entries)
+}
+
+// ownChildren are the processes, zombies too, that any thread here has to wait
+// for.
+func ownChildren() []string {
+	var out []string
+	files, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		out = append(out, strings.Fields(string(text))...)
+	}
+	return out
+}
