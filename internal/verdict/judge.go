@@ -1,0 +1,377 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultlab/internal/tree"
+)
+
+// Run is how a run ended and what it left.
+type Run struct {
+	Status int        // as a shell shows it
+	Tree   tree.Delta // against the base, by canonical names
+}
+
+// Control is what runs without a fault showed.
+type Control struct {
+	Base tree.Snapshot
+	Once Run
+	// Twice is the run on top of the first. Where it fails, and the first does
+	// not, there is no state after two runs, and only the status counts.
+	Twice Run
+	// Volatile are the paths whose contents differ from control to control.
+	Volatile map[string]bool
+	// Next is the status of the user's own next run.
+	Next int
+}
+
+// Faulted is what one experiment showed.
+type Faulted struct {
+	Run
+	Killed   bool     // by the experiment's own choice
+	Hang     string   // what did not end, or ""
+	Orphans  []string // "PID NAME"
+	Escapes  []string // paths outside the tree that it tried to change
+	SyncLost string   // the file whose failed sync was passed over, or ""
+	// Names are the paths that it left changed, as they are on disk.
+	Names []string
+
+	Next  Next
+	Check Check
+}
+
+// Next is the run after the faulted one.
+type Next struct {
+	Run
+	Own    bool   // the user's: only its status counts
+	Output string // what it printed
+}
+
+// Check is the user's oracle.
+type Check struct {
+	Given, Failed bool
+	Output        string
+}
+
+// Judge gives the verdict of a fault. It is total.
+func Judge(c Control, f Faulted) Judgement {
+	j := judge{c, f}
+	facts := j.facts()
+	v, finding := decide(facts)
+	return Judgement{v, finding, j.cause(v), j.detail()}
+}
+
+type judge struct {
+	Control
+	f Faulted
+}
+
+func (j judge) facts() facts {
+	return facts{
+		hang: j.f.Hang != "", orphan: len(j.f.Orphans) > 0, escape: len(j.f.Escapes) > 0,
+		killed:  j.f.Killed,
+		checked: j.f.Check.Given, checkFails: j.f.Check.Failed,
+		asStatus: j.f.Status == j.Once.Status,
+		left:     j.left(),
+		asBefore: j.asBefore(),
+		syncLost: j.f.SyncLost != "",
+		next:     j.next(),
+	}
+}
+
+func (j judge) left() left {
+	switch {
+	case len(j.wrong(j.f.Tree)) == 0:
+		return leftAsControl
+	case len(j.bad(j.f.Tree)) == 0:
+		return leftExtra
+	}
+	return leftOther
+}
+
+func (j judge) next() next {
+	want := j.reference()
+	got := j.f.Next
+	switch {
+	case got.Status != want && got.Status != 0:
+		if j.named() != "" {
+			return nextNames
+		}
+		return nextFails
+	case got.Own:
+		return nextAsControl
+	case got.Status != want:
+		return nextOther
+	case len(j.wrong(got.Tree)) == 0:
+		return nextAsControl
+	case len(j.bad(got.Tree)) == 0:
+		return nextExtra
+	case len(j.torn()) > 0:
+		return nextTorn
+	}
+	return nextOther
+}
+
+// reference is the status that the next run should end with. Where the faulted
+// run had completed the effect, though it reported failure, that is the second
+// control's: after a complete commit there is rightly nothing to commit.
+func (j judge) reference() int {
+	switch {
+	case j.f.Next.Own:
+		return j.Control.Next
+	case !j.asBefore() && len(j.wrong(j.f.Tree)) == 0:
+		return j.Twice.Status
+	}
+	return j.Once.Status
+}
+
+// at is what stands under a path in a tree that differs from the base by d.
+func (j judge) at(d tree.Delta, path string) tree.Entry {
+	if e, ok := d[path]; ok {
+		return e
+	}
+	return j.Base[path]
+}
+
+// asControl reports whether a path is as after one control run or after two.
+func (j judge) asControl(path string, e tree.Entry) bool {
+	volatile := j.Volatile[path]
+	return tree.Same(e, j.at(j.Once.Tree, path), volatile) ||
+		j.hasTwice() && tree.Same(e, j.at(j.Twice.Tree, path), volatile)
+}
+
+func (j judge) hasTwice() bool { return j.Twice.Status == j.Once.Status }
+
+// wrong lists the paths at which a tree is not as the control's.
+func (j judge) wrong(d tree.Delta) []string {
+	var out []string
+	for _, path := range j.paths(d) {
+		if !j.asControl(path, j.at(d, path)) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// bad lists the wrong paths that are no extra ones.
+func (j judge) bad(d tree.Delta) []string {
+	return slices.DeleteFunc(j.wrong(d), j.extra)
+}
+
+// extra reports whether a path is there neither before nor in any control.
+func (j judge) extra(path string) bool {
+	return j.Base[path].Kind == tree.Absent && j.at(j.Once.Tree, path).Kind == tree.Absent &&
+		(!j.hasTwice() || j.at(j.Twice.Tree, path).Kind == tree.Absent)
+}
+
+// torn lists the files that are neither as before nor as control after the next
+// run. A log that only grew, as it does in the control, is none.
+func (j judge) torn() []string {
+	return slices.DeleteFunc(j.bad(j.f.Next.Tree), func(path string) bool {
+		e := j.at(j.f.Next.Tree, path)
+		return tree.Same(e, j.Base[path], j.Volatile[path]) || e.Grown && j.at(j.Once.Tree, path).Grown
+	})
+}
+
+func (j judge) asBefore() bool {
+	for path, e := range j.f.Tree {
+		if !tree.Same(e, j.Base[path], j.Volatile[path]) {
+			return false
+		}
+	}
+	return true
+}
+
+// paths lists every path that differs from the base in d or in a control.
+func (j judge) paths(d tree.Delta) []string {
+	all := d.Paths()
+	all = append(all, j.Once.Tree.Paths()...)
+	if j.hasTwice() {
+		all = append(all, j.Twice.Tree.Paths()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// named is the path, of those that the faulted run had left, that the next run's
+// output names; "" if none.
+func (j judge) named() string {
+	for _, path := range j.f.Names {
+		if mentions(j.f.Next.Output, path) || mentions(j.f.Next.Output, base(path)) {
+			return path
+		}
+	}
+	return ""
+}
+
+// mentions reports whether text holds name as a word of its own.
+func mentions(text, name string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(name)
+		if (start == 0 || !inName(text[start-1])) && (end == len(text) || !inName(text[end]) || endsSentence(text[end:])) {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+func inName(c byte) bool {
+	return c == '_' || c == '-' || c == '.' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// endsSentence reports whether what follows a name is a full stop.
+func endsSentence(rest string) bool {
+	return rest[0] == '.' && (len(rest) == 1 || !inName(rest[1]))
+}
+
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+func (j judge) cause(v Verdict) string {
+	switch v {
+	case Hang:
+		return j.f.Hang
+	case Orphan:
+		return "a process lives on: " + programs(j.f.Orphans)
+	case Escape:
+		return "writes outside the tree: " + list(j.f.Escapes)
+	case Violated:
+		return "the check fails" + because(j.f.Check.Output)
+	case Silent:
+		return j.silentCause()
+	case Refused:
+		return j.named() + " is left behind and blocks the next run, which names it"
+	case Wedged:
+		return "the next run fails without saying what is in its way; left behind: " + list(j.changed(j.f.Tree))
+	case Torn:
+		return list(j.torn()) + ": neither old nor new, and the next run does not mend it"
+	case Litter:
+		return "left behind, and never cleared: " + list(j.litter())
+	}
+	return ""
+}
+
+func (j judge) silentCause() string {
+	wrong := j.wrong(j.f.Tree)
+	if len(wrong) == 0 {
+		return "a failed sync is reported as success: " + j.f.SyncLost
+	}
+	return fmt.Sprintf("ends with status %d as if all were well, but %s", j.f.Status, j.describe(wrong, j.f.Tree))
+}
+
+// describe says what is wrong with a few paths.
+func (j judge) describe(paths []string, d tree.Delta) string {
+	var parts []string
+	for _, path := range paths {
+		got, want := j.at(d, path), j.at(j.Once.Tree, path)
+		switch {
+		case want.Kind == tree.Absent:
+			parts = append(parts, path+" is left behind")
+		case got.Kind == tree.Absent:
+			parts = append(parts, path+" is missing")
+		case got.Empty():
+			parts = append(parts, path+" is empty")
+		case j.Base[path].Kind != tree.Absent && tree.Same(got, j.Base[path], false):
+			parts = append(parts, path+" is as before")
+		default:
+			parts = append(parts, path+" is not as it should be")
+		}
+	}
+	return list(parts)
+}
+
+// litter lists the extra files of the state in which they were judged.
+func (j judge) litter() []string {
+	d := j.f.Next.Tree
+	if j.f.Status == j.Once.Status && !j.f.Killed {
+		d = j.f.Tree
+	}
+	return slices.DeleteFunc(j.wrong(d), func(p string) bool { return !j.extra(p) })
+}
+
+// changed lists what is not as before.
+func (j judge) changed(d tree.Delta) []string {
+	paths := d.Paths()
+	if len(paths) == 0 {
+		return []string{"nothing"}
+	}
+	return paths
+}
+
+// detail says how the runs ended.
+func (j judge) detail() string {
+	var b strings.Builder
+	switch {
+	case j.f.Hang != "":
+		return j.f.Hang
+	case j.f.Killed:
+		b.WriteString("killed")
+	default:
+		fmt.Fprintf(&b, "exit status %d (control %d)", j.f.Status, j.Once.Status)
+	}
+	if len(j.f.Tree) == 0 {
+		b.WriteString(", the tree as before")
+	} else {
+		b.WriteString(", left: " + j.state(j.f.Tree))
+	}
+	fmt.Fprintf(&b, "; the next run: status %d (control %d)", j.f.Next.Status, j.reference())
+	if !j.f.Next.Own {
+		if wrong := j.wrong(j.f.Next.Tree); len(wrong) > 0 {
+			b.WriteString(", not as control: " + j.describe(wrong, j.f.Next.Tree))
+		}
+	}
+	if j.f.Next.Status != 0 {
+		b.WriteString(because(j.f.Next.Output))
+	}
+	if j.f.Check.Failed {
+		b.WriteString("; the check fails" + because(j.f.Check.Output))
+	}
+	return b.String()
+}
+
+func (j judge) state(d tree.Delta) string {
+	var parts []string
+	for _, path := range d.Paths() {
+		parts = append(parts, fmt.Sprintf("%s (%v)", path, d[path]))
+	}
+	return list(parts)
+}
+
+// because quotes the last line of some output.
+func because(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last == "" {
+		return ""
+	}
+	const longest = 200
+	if len(last) > longest {
+		last = strings.ToValidUTF8(last[:longest], "") + "…"
+	}
+	return ": " + last
+}
+
+// list joins a few names and counts the rest.
+func list(names []string) string {
+	const most = 4
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// programs strips the process ids from orphans, for they vary.
+func programs(orphans []string) string {
+	var out []string
+	for _, o := range orphans {
+		_, name, _ := strings.Cut(o, " ")
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return list(slices.Compact(out))
+}
