@@ -46,14 +46,16 @@ func (r *Run) members() []int {
 // run; else that run's in which it called. The last comes last because a
 // thread's number may be used again.
 func (r *Run) owns(pid int) bool {
-	if marked := markedBy(pid); marked != nil {
-		return marked == r
-	}
-	if grouped := groupedIn(pid); grouped != nil {
-		return grouped == r
+	owner := markedBy(pid)
+	if owner == nil {
+		owner = groupedIn(pid)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if owner != nil {
+		r.known[pid] = owner == r // when it has died nothing else may tell
+		return owner == r
+	}
 	return r.known[pid] || alone(r)
 }
 

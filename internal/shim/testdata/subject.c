@@ -290,6 +290,29 @@ static int daemons(void) {
 	return 0;
 }
 
+// Writes its number into the file pid, and never ends.
+static int sleeper(void) {
+	FILE *f = fopen("new", "w");
+	fprintf(f, "%d", getpid());
+	fclose(f);
+	rename("new", "pid");
+	for (;;) pause();
+}
+
+// Leaves a process behind that is tied to its run by one thing only: its group,
+// without an environment, or its environment, in a session of its own.
+static int strays(const char *tie, int stays) {
+	if (fork() == 0) {
+		if (strcmp(tie, "mark") == 0) setsid();
+		else execle("/proc/self/exe", "subject", "sleeper", NULL, (char *[]){NULL});
+		if (fork() == 0) sleeper();
+		_exit(0);
+	}
+	while (access("pid", F_OK)) usleep(1000);
+	while (stays) pause();
+	return 0;
+}
+
 static int secret(void) {
 	prctl(PR_SET_DUMPABLE, 0);
 	say("write", write(out(0), "x", 1));
@@ -435,6 +458,8 @@ int main(int argc, char **argv) {
 	DO("kinds", kinds());
 	DO("opens", opens());
 	DO("daemon", daemons());
+	DO("sleeper", sleeper());
+	DO("stray", strays(arg, argc > 3));
 	DO("secret", secret());
 	DO("maps", maps());
 	DO("remap", remaps());
