@@ -69,6 +69,7 @@ type Exit struct {
 	Code   int            // where it exited
 	Signal syscall.Signal // 0, or what ended it
 	ByRule bool           // a kill rule ended it
+	Late   bool           // it did not end in time, and was ended; the run is void
 	// Orphans are processes that outlived the first one beyond the grace and
 	// were ended: "PID NAME".
 	Orphans []string

@@ -289,10 +289,11 @@ type Limits struct {
 // first one by more than the grace is ended and named. A *Void error says that
 // the experiment did not take place; the exit is then as far as it came.
 func (r *Run) Wait(lim Limits) (Exit, error) {
-	timeout := after(lim.Timeout)
+	late := false
 	select {
 	case <-r.exited:
-	case <-timeout:
+	case <-after(lim.Timeout):
+		late = true
 		r.void("the program did not end within %v and was killed", lim.Timeout)
 		r.Kill()
 	}
@@ -317,7 +318,7 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 	for prog, errno := range r.look.blind {
 		r.void("%s cannot be looked into (%v): it is setuid, execute-only or not dumpable, which is not covered", prog, errno)
 	}
-	exit := Exit{Code: r.status.ExitStatus(), ByRule: r.byRule, Orphans: orphans, Notes: r.notes, Restarted: r.breaks.missing}
+	exit := Exit{Code: r.status.ExitStatus(), ByRule: r.byRule, Late: late, Orphans: orphans, Notes: r.notes, Restarted: r.breaks.missing}
 	if r.status.Signaled() {
 		exit.Code, exit.Signal = 0, r.status.Signal()
 	}
