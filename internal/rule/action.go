@@ -47,7 +47,11 @@ type Action struct {
 	// Errno is what DoFail returns. In a rule's DoShort it is what the writes
 	// (or reads) after the short one return, 0 for none; Matcher.Decide hands
 	// it out as a DoFail of its own.
-	Errno   Errno
+	Errno Errno
+	// Stay says, in a rule with an errno, that the machine stays as it was when
+	// the rule fired: a full disk is full for everybody. Matcher.Decide hands
+	// out the failures that follow, and never this word.
+	Stay    bool
 	Bytes   int64         // DoShort, and DoKill at Mid: bytes that are done, at least 1
 	When    When          // DoKill
 	Process bool          // DoKill: only the process that called
@@ -62,7 +66,7 @@ type Action struct {
 func (a Action) String() string {
 	switch a.Verb {
 	case DoFail:
-		return "fail " + a.Errno.String()
+		return a.failString()
 	case DoShort:
 		return a.shortString()
 	case DoKill:
@@ -77,10 +81,18 @@ func (a Action) String() string {
 	return a.Verb.String()
 }
 
+func (a Action) failString() string {
+	s := "fail " + a.Errno.String()
+	if a.Stay {
+		s += " stay"
+	}
+	return s
+}
+
 func (a Action) shortString() string {
 	s := fmt.Sprintf("short %d", a.Bytes)
 	if a.Errno != 0 {
-		s += " fail " + a.Errno.String()
+		s += " " + a.failString()
 	}
 	return s
 }

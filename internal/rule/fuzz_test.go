@@ -19,6 +19,8 @@ func FuzzParse(f *testing.F) {
 		"on write  path=out/**     budget=65536 do fail ENOSPC",
 		"rename path='a ''b' proc=x actor=B nth=2..3 do delay 50ms # why",
 		"unlink path=/x/{1}[a-z]{b,c}.{2} do kill process mid 3",
+		"write path=x nth=1 do short 7 fail ENOSPC stay",
+		"open do fail EROFS stay # read-only",
 		"mutate do signal TERM\non sync do fail EIO",
 	} {
 		f.Add(text)

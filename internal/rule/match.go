@@ -31,6 +31,7 @@ type counter struct {
 	shortened bool  // a short with an errno has done its first half
 	owed      bool  // and the operation that must fail after it is still to come
 	fired     bool
+	state     state // what the rule has left behind, if it stays
 }
 
 // NewMatcher starts counting for one run. Root is the tree's absolute path.
@@ -64,7 +65,7 @@ func newCounter(root string, r Rule) counter {
 // rule that fires does, and that rule. Where none fires the action is the zero
 // Action and the rule nil. Of a rule of two halves, "short 7 fail ENOSPC" or a
 // budget, the action is the half that is due: DoShort without an errno, or
-// DoFail.
+// DoFail. A rule that stays fires again at whatever its state fails.
 //
 // A budget is charged with what o asks for, so o.Size of a write must be what
 // it could really move: for a copy from a file, no more than the file holds.
@@ -74,15 +75,20 @@ func (m *Matcher) Decide(o *op.Op) (Action, *Rule) {
 	kinds := o.Kinds()
 	for i := range m.rules {
 		c := &m.rules[i]
-		if !c.selects(o, kinds) {
-			continue
+		selected := c.selects(o, kinds)
+		if selected {
+			c.count++
+			c.charged = c.rule.Budget > 0 && kinds.Meets(c.parts)
 		}
-		c.count++
-		c.charged = c.rule.Budget > 0 && kinds.Meets(c.parts)
 		if winner != nil {
 			continue
 		}
-		if act = c.due(o, kinds); act.Verb != DoNothing {
+		if c.state.fails(o, kinds) {
+			act = Action{Verb: DoFail, Errno: c.rule.Errno}
+		} else if selected {
+			act = c.due(o, kinds)
+		}
+		if act.Verb != DoNothing {
 			winner = c
 		}
 	}
@@ -92,8 +98,17 @@ func (m *Matcher) Decide(o *op.Op) (Action, *Rule) {
 	if winner == nil {
 		return Action{}, nil
 	}
-	winner.fired = true
+	winner.fire(o)
+	act.Stay = false
 	return act, &winner.rule
+}
+
+// fire notes that the rule has fired at o.
+func (c *counter) fire(o *op.Op) {
+	c.fired = true
+	if c.state.errno == 0 && c.rule.stays() {
+		c.state = stateAfter(&c.rule, o)
+	}
 }
 
 // Unfired lists the rules that have not fired so far, in their order.

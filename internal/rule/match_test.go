@@ -72,7 +72,7 @@ func play(t *testing.T, m *Matcher, ops string) string {
 	return b.String()
 }
 
-// readOp reads "CALL[:KIND[+KIND]] PATH [to=PATH] [size=N] [proc=P] [script=P] [actor=A]".
+// readOp reads "CALL[:KIND[+KIND]] PATH [to=PATH] [size=N] [proc=P] [script=P] [actor=A] [exists] [writes]".
 func readOp(t *testing.T, text string) op.Op {
 	t.Helper()
 	f := strings.Fields(text)
@@ -97,6 +97,10 @@ func readOp(t *testing.T, text string) op.Op {
 			o.Proc = value
 		case "script":
 			o.Script = value
+		case "exists":
+			o.Exists = true
+		case "writes":
+			o.Writes = true
 		case "actor":
 			o.Actor = value[0]
 		default:

@@ -24,11 +24,19 @@ func CheckSet(rules []Rule) error {
 		key := r.Selector
 		key.Nth, key.Budget = Range{}, max(key.Budget, 0)
 		for _, earlier := range seen[key] {
-			if earlier.Nth.Meets(r.Nth) {
+			if earlier.reach().Meets(r.Nth) {
 				return &OverlapError{Earlier: earlier, Later: r}
 			}
 		}
 		seen[key] = append(seen[key], r)
 	}
 	return nil
+}
+
+// reach is the numbers at which r fires, or has left a state that fails them.
+func (r Rule) reach() Range {
+	if r.stays() && r.Verb == DoFail && !local(r.Errno) {
+		return Range{First: r.Nth.First}
+	}
+	return r.Nth
 }

@@ -14,8 +14,8 @@ import (
 
 // usage is each action's grammar, in the order of the verbs.
 var usage = [verbEnd]string{
-	DoFail:   "fail ERRNO",
-	DoShort:  "short K [fail ERRNO]",
+	DoFail:   "fail ERRNO [stay]",
+	DoShort:  "short K [fail ERRNO [stay]]",
 	DoKill:   "kill [process] [after | mid K]",
 	DoSignal: "signal SIG",
 	DoDelay:  "delay D",
@@ -47,7 +47,7 @@ func (p *parser) arguments() error {
 	a := &p.rule.Action
 	switch a.Verb {
 	case DoFail:
-		return p.argument(a.readErrno)
+		return p.failure()
 	case DoShort:
 		return p.short()
 	case DoKill:
@@ -72,12 +72,20 @@ func (p *parser) argument(read func(string) error) error {
 	return nil
 }
 
+func (p *parser) failure() error {
+	if err := p.argument(p.rule.readErrno); err != nil {
+		return err
+	}
+	p.rule.Stay = p.takeIf("stay")
+	return nil
+}
+
 func (p *parser) short() error {
 	if err := p.argument(p.rule.readBytes); err != nil {
 		return err
 	}
 	if p.takeIf("fail") {
-		return p.argument(p.rule.readErrno)
+		return p.failure()
 	}
 	return nil
 }

@@ -108,15 +108,18 @@ func TestActionErrors(t *testing.T) {
 		{"on write do # nothing", `col 12: expected an action after "do" (` + actions + ")"},
 		{"on write do fial EIO", `col 13: unknown action "fial": did you mean "fail"? (` + actions + ")"},
 		{"on write do explode", `col 13: unknown action "explode" (` + actions + ")"},
-		{"on write do fail", `col 17: expected "fail ERRNO", found its end`},
+		{"on write do fail", `col 17: expected "fail ERRNO [stay]", found its end`},
 		{"on write do fail ENOSPACE", `col 18: unknown errno "ENOSPACE": did you mean "ENOSPC"?`},
 		{"on write do fail enospc", `col 18: unknown errno "enospc": did you mean "ENOSPC"?`},
 		{"on write do fail 28", `col 18: unknown errno "28" (want one such as ENOSPC, EIO or EACCES)`},
-		{"on write do fail EIO now", `col 22: unexpected "now": expected no more than "fail ERRNO"`},
-		{"on write do short", `col 18: expected "short K [fail ERRNO]", found its end`},
+		{"on write do fail EIO now", `col 22: unexpected "now": expected no more than "fail ERRNO [stay]"`},
+		{"on write do fail EIO stays", `col 22: unexpected "stays": expected no more than "fail ERRNO [stay]"`},
+		{"on write do short 7 stay", `col 21: unexpected "stay": expected no more than "short K [fail ERRNO [stay]]"`},
+		{"on write do kill stay", `col 18: unexpected "stay": expected no more than "kill [process] [after | mid K]"`},
+		{"on write do short", `col 18: expected "short K [fail ERRNO [stay]]", found its end`},
 		{"on write do short 0", `col 19: bad number "0": expected bytes, a whole number from 1`},
-		{"on write do short 7 fail", `col 25: expected "short K [fail ERRNO]", found its end`},
-		{"on write do short 7 kill", `col 21: unexpected "kill": expected no more than "short K [fail ERRNO]"`},
+		{"on write do short 7 fail", `col 25: expected "short K [fail ERRNO [stay]]", found its end`},
+		{"on write do short 7 kill", `col 21: unexpected "kill": expected no more than "short K [fail ERRNO [stay]]"`},
 		{"on rename do short 7", `col 14: short needs an operation that moves bytes (read, write, mutate, or such a system call), not "rename"`},
 		{"on write do kill mid", `col 21: expected "kill [process] [after | mid K]", found its end`},
 		{"on write do kill mid -5", `col 22: bad number "-5": expected bytes, a whole number from 1`},
@@ -192,6 +195,11 @@ func TestCheckSet(t *testing.T) {
 		{[]string{"sync do fail EIO", "sync nth=2 do kill"}, overlap},
 		{[]string{"sync nth=2 do kill", "sync nth=3.. do kill"}, ""},
 		{[]string{"sync nth=1..2 do kill", "write nth=2 do kill"}, ""},
+		{[]string{"sync nth=1 do fail EIO stay", "sync nth=2 do kill"},
+			`rule "on sync nth=2 do kill" overlaps rule "on sync nth=1 do fail EIO stay", which comes first`},
+		{[]string{"sync nth=3 do fail EIO stay", "sync nth=2 do kill"}, ""},
+		{[]string{"open nth=1 do fail EACCES stay", "open nth=2 do kill"}, ""},
+		{[]string{"write nth=1 do short 7 fail ENOSPC stay", "write nth=2 do kill"}, ""},
 		{[]string{"sync path=a do kill", "sync path=b do kill"}, ""},
 		{[]string{"sync actor=A do kill", "sync actor=B do kill"}, ""},
 		{[]string{"write budget=9 do fail EIO", "write do fail EIO"}, ""},
@@ -262,6 +270,35 @@ func TestCalls(t *testing.T) {
 		for _, name := range strings.Fields(c.has) {
 			if !strings.Contains(got, " "+name+" ") {
 				t.Errorf("%s: calls lack %s", c.text, name)
+			}
+		}
+		for _, name := range strings.Fields(c.hasNot) {
+			if strings.Contains(got, " "+name+" ") {
+				t.Errorf("%s: calls hold %s", c.text, name)
+			}
+		}
+	}
+}
+
+// A rule that stays needs to see all that its state fails.
+func TestCallsOfStates(t *testing.T) {
+	for _, c := range []struct{ text, has, hasNot string }{
+		{"write do fail ENOSPC", "write", "openat"},
+		{"write do fail ENOSPC stay", "write openat mkdir linkat rename fallocate", "read unlink close fsync"},
+		{"write do short 7 fail EDQUOT stay", "write openat", "unlink"},
+		{"write do short 7", "write", "openat"},
+		{"chmod do fail EROFS stay", "chmod write openat unlink ftruncate", "read fsync flock"},
+		{"open do fail EIO stay", "open read getdents64", "write fsync"},
+		{"fsync do fail EIO stay", "fsync write rename", "read close"},
+		{"openat do fail EMFILE stay", "openat open creat", "write"},
+		{"close do fail EIO stay", "close", "write read"},
+		{"flock do fail ENOLCK stay", "flock fcntl", "write"},
+		{"stat do fail EACCES stay", "newfstatat", "openat"},
+	} {
+		got := " " + strings.Join(mustParse(t, c.text).Calls(), " ") + " "
+		for _, name := range strings.Fields(c.has) {
+			if strings.Count(got, " "+name+" ") != 1 {
+				t.Errorf("%s: calls lack %s, or hold it twice", c.text, name)
 			}
 		}
 		for _, name := range strings.Fields(c.hasNot) {

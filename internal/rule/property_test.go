@@ -50,10 +50,11 @@ func drawAction(t *rapid.T) Action {
 	name := rapid.OneOf(rapid.StringN(1, 9, 40), rapid.SampledFrom([]string{"a b", "it's", "#", "until="}))
 	switch a.Verb {
 	case DoFail:
-		a.Errno = errno.Draw(t, "errno")
+		a.Errno, a.Stay = errno.Draw(t, "errno"), rapid.Bool().Draw(t, "stay")
 	case DoShort:
 		a.Bytes = count.Draw(t, "bytes")
 		a.Errno = rapid.SampledFrom([]Errno{0, 28}).Draw(t, "then")
+		a.Stay = a.Errno != 0 && rapid.Bool().Draw(t, "stay")
 	case DoKill:
 		a.Process = rapid.Bool().Draw(t, "process")
 		if a.When = When(rapid.IntRange(0, 2).Draw(t, "when")); a.When == Mid {
@@ -161,6 +162,40 @@ func TestBudgetIsADisk(t *testing.T) {
 		}
 		if fired := len(m.Unfired()) == 0; fired != (asked > size) {
 			t.Fatalf("fired: %t after %d bytes on a disk of %d", fired, asked, size)
+		}
+	})
+}
+
+// Up to where it fires a rule that stays does as it would without; from there
+// on what fails does not depend on what was done meanwhile.
+func TestStayIsAState(t *testing.T) {
+	kind := rapid.SampledFrom(op.Kinds())
+	path := rapid.SampledFrom([]string{"a", "d/b", "/etc/x"})
+	drawOp := rapid.Custom(func(t *rapid.T) op.Op {
+		return op.Op{Kind: kind.Draw(t, "kind"), Path: path.Draw(t, "path"), Size: rapid.Int64Range(-1, 2).Draw(t, "size"),
+			Exists: rapid.Bool().Draw(t, "exists"), Writes: rapid.Bool().Draw(t, "writes")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		first := rapid.IntRange(1, 4).Draw(t, "nth")
+		r := Rule{Selector: Selector{Word: kind.Draw(t, "word").String(), Path: "a", Nth: Range{first, first}},
+			Action: Action{Verb: DoFail, Errno: Errno(rapid.IntRange(1, 133).Draw(t, "errno"))}}
+		plain := NewMatcher("/tree", []Rule{r})
+		r.Stay = true
+		staying := NewMatcher("/tree", []Rule{r})
+		said := make(map[op.Op]Action)
+		fired := false
+		for _, o := range rapid.SliceOfN(drawOp, 0, 60).Draw(t, "ops") {
+			want, _ := plain.Decide(&o)
+			got, _ := staying.Decide(&o)
+			if before, ok := said[o]; fired && ok && before != got {
+				t.Fatalf("%+v: %s, and %s before", o, got, before)
+			} else if !fired && got != want {
+				t.Fatalf("%+v: %s, and %s without stay", o, got, want)
+			}
+			if fired {
+				said[o] = got
+			}
+			fired = fired || want.Verb == DoFail
 		}
 	})
 }
