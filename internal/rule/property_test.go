@@ -178,7 +178,7 @@ func TestStayIsAState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := rapid.IntRange(1, 4).Draw(t, "nth")
 		r := Rule{Selector: Selector{Word: kind.Draw(t, "word").String(), Path: "a", Nth: Range{first, first}},
-			Action: Action{Verb: DoFail, Errno: Errno(rapid.IntRange(1, 133).Draw(t, "errno"))}}
+			Action: Action{Verb: DoFail, Errno: rapid.SampledFrom([]Errno{1, 5, 12, 13, 23, 24, 28, 30, 37, 122}).Draw(t, "errno")}}
 		plain := NewMatcher("/tree", []Rule{r})
 		r.Stay = true
 		staying := NewMatcher("/tree", []Rule{r})
