@@ -66,3 +66,12 @@ func Calls(s Set) []string {
 	sort.Strings(names)
 	return slices.Clip(names)
 }
+
+// TreeCalls lists, sorted, the calls that change a tree without a descriptor
+// that was opened for writing. Who sees these and the opens that write knows
+// all that can change, but for descriptors that a program was given.
+func TreeCalls() []string {
+	return slices.DeleteFunc(Calls(Mutate), func(name string) bool {
+		return name == "ftruncate" || Possible(name).Meets(SetOf(Open, Write, Allocate))
+	})
+}

@@ -111,3 +111,17 @@ func TestActors(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestTreeCalls(t *testing.T) {
+	got := op.TreeCalls()
+	for _, name := range []string{"mkdir", "unlinkat", "truncate", "fchmod", "mknodat", "bind", "renameat2"} {
+		if !slices.Contains(got, name) {
+			t.Errorf("%s changes a tree by itself", name)
+		}
+	}
+	for _, name := range []string{"openat", "creat", "write", "copy_file_range", "ftruncate", "fallocate", "fsync"} {
+		if slices.Contains(got, name) {
+			t.Errorf("%s needs a descriptor, or is an open", name)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package shim
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 
 	"faultlab/internal/op"
@@ -172,4 +174,29 @@ func callsOf(names []string) []call {
 		}
 	}
 	return out
+}
+
+// trapped is every call of this machine that the filter sends us as an
+// operation.
+func (c Config) trapped() []call {
+	out := callsOf(c.Calls)
+	if !c.OpenWrites {
+		return out
+	}
+	for _, o := range callsOf([]string{"open", "openat", "openat2", "creat"}) {
+		if !slices.Contains(c.Calls, o.name) {
+			out = append(out, writing(o))
+		}
+	}
+	return out
+}
+
+// writing narrows an open to flags with which it can change something. O_TMPFILE
+// is refused without one of them.
+func writing(c call) call {
+	const flags = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
+	if arg := c.shape.(opening).flags; arg != none {
+		c.test = &argTest{arg: arg, mask: flags, values: []uint32{0}, none: true}
+	}
+	return c
 }

@@ -51,6 +51,10 @@ type Config struct {
 	Tree  string   // directory whose operations count; it must exist
 	Actor byte     // 'A' where there is only one
 	Calls []string // system calls to trap; the others cost nothing and are not seen
+	// OpenWrites traps the opens that can write even where Calls names no open.
+	// Opens for reading then cost nothing and are not seen, but for openat2,
+	// whose flags lie in memory.
+	OpenWrites bool
 	// Decider may be nil: then the run is only watched, and what disturbed it
 	// is a note.
 	Decider  Decider

@@ -21,7 +21,7 @@ const (
 // decided by number alone pass through the kernel's bitmap without running it.
 //
 // It must be made on the goroutine that installs it.
-func filter(names []string) ([]bpf.RawInstruction, error) {
+func filter(calls []call) ([]bpf.RawInstruction, error) {
 	prog := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: nativeArch, SkipTrue: 1},
@@ -36,7 +36,7 @@ func filter(names []string) ([]bpf.RawInstruction, error) {
 	prog = append(prog,
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_IO_URING_SETUP, SkipFalse: 1},
 		bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
-	for _, c := range append(callsOf(names), watched...) {
+	for _, c := range append(calls, watched...) {
 		prog = append(prog, trap(actions(c))...)
 	}
 	prog = append(prog, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})

@@ -70,7 +70,7 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 			return
 		}
 	}
-	prog, err := filter(r.cfg.Calls)
+	prog, err := filter(r.cfg.trapped())
 	if err != nil {
 		launched <- err
 		return

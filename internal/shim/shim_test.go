@@ -47,9 +47,12 @@ func TestMain(m *testing.M) {
 
 // trial is one supervised run in a directory of its own.
 type trial struct {
-	t      *testing.T
-	dir    string
-	calls  []string // nil: what the rules need
+	t     *testing.T
+	dir   string
+	calls []string // nil: what the rules need
+	// openWrites is Config.OpenWrites.
+	openWrites bool
+
 	env    []string
 	limits shim.Limits
 
@@ -124,7 +127,7 @@ func (tr *trial) begin(args ...string) *shim.Run {
 	run, err := shim.Start(
 		shim.Command{Path: path, Args: args, Dir: tr.dir, Env: append(os.Environ(), tr.env...),
 			Stdin: open(tr.t, os.DevNull), Stdout: tr.file("stdout"), Stderr: tr.file("stderr")},
-		shim.Config{Tree: tr.dir, Actor: 'A', Calls: tr.calls, Decider: tr.matcher, Observer: &tr.log, Names: true})
+		shim.Config{Tree: tr.dir, Actor: 'A', Calls: tr.calls, OpenWrites: tr.openWrites, Decider: tr.matcher, Observer: &tr.log, Names: true})
 	if err != nil {
 		tr.t.Fatal(err)
 	}

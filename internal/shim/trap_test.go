@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -166,56 +165,6 @@ unlink hard 1`
 	if s := strings.Join(got, "\n"); s != want {
 		t.Errorf("saw\n%s\nwant\n%s", s, want)
 	}
-}
-
-// Which opens can write, and what was there already.
-func TestWritesAndExists(t *testing.T) {
-	tr := try(t)
-	tr.calls = slices.DeleteFunc(op.Calls(op.All), func(c string) bool { return c == "close" })
-	tr.c("opens").ok("")
-	want := `create f writes
-open f exists
-open f writes exists
-open f writes exists
-open f exists
-open f writes exists
-open f exists
-open f exists
-create new writes
-open none
-create . writes exists
-open f writes exists
-open f exists
-open f writes exists
-open f exists
-open f writes exists
-mkdir d
-mkdir d exists
-create f exists
-link f exists
-link f
-link f exists
-unlink hard exists`
-	var got []string
-	for _, o := range tr.log.ops {
-		if inside := o.Path[0] != '/'; inside {
-			got = append(got, facts(&o))
-		}
-	}
-	if s := strings.Join(got, "\n"); s != want {
-		t.Errorf("saw\n%s\nwant\n%s", s, want)
-	}
-}
-
-func facts(o *op.Op) string {
-	s := o.Kind.String() + " " + o.Path
-	if o.Writes {
-		s += " writes"
-	}
-	if o.Exists {
-		s += " exists"
-	}
-	return s
 }
 
 // What outlives the first process is ended after the grace, and named.
