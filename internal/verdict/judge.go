@@ -31,6 +31,7 @@ type Control struct {
 type Faulted struct {
 	Run
 	Killed   bool     // by the experiment's own choice
+	Stuck    bool     // the experiment kept it from removing something
 	Hang     string   // what did not end, or ""
 	Orphans  []string // "PID NAME"
 	Escapes  []string // paths outside the tree that it tried to change
@@ -72,6 +73,7 @@ func (j judge) facts() facts {
 	return facts{
 		hang: j.f.Hang != "", orphan: len(j.f.Orphans) > 0, escape: len(j.f.Escapes) > 0,
 		killed:  j.f.Killed,
+		stuck:   j.f.Stuck,
 		checked: j.f.Check.Given, checkFails: j.f.Check.Failed,
 		asStatus: j.f.Status == j.Once.Status,
 		left:     j.left(),
@@ -222,7 +224,7 @@ func mentions(text, name string) bool {
 }
 
 func inName(c byte) bool {
-	return c == '_' || c == '-' || c == '.' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+	return c == '_' || c == '-' || c == '.' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
 }
 
 // endsSentence reports whether what follows a name is a full stop.
@@ -274,8 +276,10 @@ func (j judge) describe(paths []string, d tree.Delta) string {
 			parts = append(parts, path+" is left behind")
 		case got.Kind == tree.Absent:
 			parts = append(parts, path+" is missing")
-		case got.Empty():
+		case got.Empty() && !want.Empty():
 			parts = append(parts, path+" is empty")
+		case got.Sum == want.Sum && got.Kind == want.Kind:
+			parts = append(parts, fmt.Sprintf("%s has mode %04o and not %04o", path, uint32(got.Perm), uint32(want.Perm)))
 		case j.Base[path].Kind != tree.Absent && tree.Same(got, j.Base[path], false):
 			parts = append(parts, path+" is as before")
 		default:

@@ -51,6 +51,7 @@ type Judgement struct {
 type facts struct {
 	hang, orphan, escape bool
 	killed               bool // by the experiment, and not an error
+	stuck                bool // the experiment kept it from removing something
 	checked, checkFails  bool
 	asStatus             bool // the faulted run ended as the control
 	left                 left
@@ -113,12 +114,13 @@ func passed(f facts) (Verdict, bool) {
 }
 
 // failed judges a run that reported failure, or was killed, by what it means
-// for the next one. A failed run must not block it; a killed one may, if the
-// next says what is in its way.
+// for the next one. A failed run must not block it; a killed one may, and one
+// that the disk kept from cleaning up, if the next says what is in its way.
 func failed(f facts) (Verdict, bool) {
+	excused := f.killed || f.stuck
 	switch f.next {
 	case nextNames:
-		return Refused, !f.killed
+		return Refused, !excused
 	case nextFails:
 		return Wedged, true
 	case nextAsControl:
@@ -127,7 +129,7 @@ func failed(f facts) (Verdict, bool) {
 		}
 		return Healed, false
 	case nextExtra:
-		return Litter, !f.killed
+		return Litter, !excused
 	case nextTorn:
 		if !f.checked {
 			return Torn, true

@@ -1,0 +1,276 @@
+//go:build linux
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"faultlab/internal/report"
+	"faultlab/internal/shim"
+	"faultlab/internal/trial"
+)
+
+// experiment holds what sweep, place and the others have in common: their flags,
+// the way from a command line to a report, and the exit status.
+type experiment struct {
+	spec    trial.Spec
+	only    string
+	outputs outputs
+	flags   *pflag.FlagSet
+	name    string
+	args    []string // the program and its arguments, as typed
+}
+
+// study is one experiment's own part.
+type study interface {
+	// Cases is the whole plan.
+	Cases() []trial.Case
+	// Judge gives a result to the log, and returns what to try on top of it.
+	Judge(trial.Result) []trial.Case
+}
+
+// planner makes a study of what the controls showed. Its parse reads a choice.
+type planner struct {
+	plan  func(*trial.Runner, *trial.Controls, *trial.Log) study
+	parse func(choice string) (trial.Case, error)
+	// relative says that arguments which name files stay relative where the
+	// program starts in the copy.
+	relative bool
+}
+
+func newExperiment(cmd *cobra.Command) *experiment {
+	e := &experiment{flags: cmd.Flags(), name: cmd.Name()}
+	fl := e.flags
+	fl.StringVar(&e.spec.Tree, "tree", "", "start from a copy of this directory; without it from an empty one")
+	fl.StringVar(&e.spec.Setup, "setup", "", "shell command that prepares the copy, once")
+	fl.StringVar(&e.spec.Next, "next", "", "shell command that is the next run; without it the program itself")
+	fl.StringVar(&e.spec.Check, "check", "", "shell command that exits 0 where all is well after the next run; it finds FAULTFS_TREE, FAULTFS_STDOUT, FAULTFS_STDERR (files) and FAULTFS_STATUS in its environment")
+	fl.StringArrayVar(&e.spec.Ignore, "ignore", nil, "glob of paths whose differences do not count; may be repeated")
+	fl.StringArrayVar(&e.spec.Allow, "allow", nil, "a path outside the tree that may be changed; may be repeated")
+	fl.DurationVar(&e.spec.Timeout, "timeout", 10*time.Second, "end a run after this long")
+	fl.IntVar(&e.spec.Jobs, "jobs", runtime.NumCPU(), "experiments at once")
+	fl.StringVar(&e.only, "only", "", "do only this choice, as a finding prints it: exit 1 while broken, 0 once fixed, 125 where its point is gone")
+	e.outputs.add(fl)
+	fl.SetInterspersed(false)
+	return e
+}
+
+// run does the experiment and reports it.
+func (e *experiment) run(std streams, args []string, p planner) error {
+	if err := e.resolve(args, p.relative); err != nil {
+		return err
+	}
+	var only []trial.Case
+	if e.only != "" {
+		c, err := p.parse(e.only)
+		if err != nil {
+			return usagef("--only %q: %w", e.only, err)
+		}
+		only = []trial.Case{c}
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	r, err := e.perform(ctx, std, p, only)
+	if err != nil {
+		return err
+	}
+	if err := e.outputs.write(std, r); err != nil {
+		return err
+	}
+	return e.status(r)
+}
+
+// perform makes the copies, the controls and the cases.
+func (e *experiment) perform(ctx context.Context, std streams, p planner, only []trial.Case) (r *report.Report, err error) {
+	runner, err := trial.New(ctx, e.spec)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, runner.Close()) }()
+	controls, err := runner.Control(ctx, trial.Case{})
+	if err != nil {
+		return nil, interruption(ctx, err)
+	}
+	bar := newProgress(std, e.name)
+	defer bar.done()
+	log := &trial.Log{Repro: e.repro, Progress: bar.set}
+	s := p.plan(runner, controls, log)
+	cases := only
+	if cases == nil {
+		cases = s.Cases()
+	}
+	jobs := e.spec.Jobs
+	if controls.Exclusive {
+		jobs = 1
+	}
+	stopped := runner.All(ctx, jobs, log.Plan(cases), s.Judge)
+	return log.Report(e.name, e.line(), stopped), nil
+}
+
+// status is how the command ends: a void never hides a finding.
+func (e *experiment) status(r *report.Report) error {
+	switch {
+	case len(r.Findings) > 0 && r.Coverage.Why != "interrupted":
+		return status(statusFindings)
+	case !r.Coverage.Complete, r.Coverage.Ran == 0:
+		return status(statusVoid)
+	case e.only != "" && r.Coverage.Unreached > 0:
+		return status(statusVoid)
+	}
+	return nil
+}
+
+func interruption(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted before the first experiment")
+	}
+	return err
+}
+
+// interruptible is a context that ends with the first signal that asks us to
+// stop: what is done so far is reported then.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	shim.NotifyRelayed(signals)
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// resolve finds the program and the files that its arguments name, as the user
+// meant them in the directory where the command was typed.
+func (e *experiment) resolve(args []string, relative bool) error {
+	e.args = args
+	if e.spec.Jobs < 1 {
+		return usagef("--jobs %d: want 1 or more", e.spec.Jobs)
+	}
+	if e.spec.Timeout <= 0 {
+		return usagef("--timeout %v: want more than 0, such as 10s", e.spec.Timeout)
+	}
+	for _, glob := range e.spec.Ignore {
+		if !doublestar.ValidatePattern(glob) {
+			return usagef("--ignore %q: not a glob", glob)
+		}
+	}
+	for i, path := range e.spec.Allow {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		e.spec.Allow[i] = abs
+	}
+	if e.flags.Changed("tree") {
+		if _, err := treeRoot(e.spec.Tree); err != nil {
+			return err
+		}
+	}
+	cmd, err := subject(streams{in: os.Stdin}, args)
+	if err != nil {
+		return err
+	}
+	if e.spec.Program, err = filepath.Abs(cmd.Path); err != nil {
+		return err
+	}
+	e.spec.Args = e.located(args, relative)
+	return nil
+}
+
+// located makes arguments that name files mean the same in a copy.
+func (e *experiment) located(args []string, relative bool) []string {
+	out := []string{args[0]}
+	for _, arg := range args[1:] {
+		out = append(out, e.locate(arg, relative))
+	}
+	return out
+}
+
+func (e *experiment) locate(arg string, relative bool) string {
+	if arg == "" || arg[0] == '-' || filepath.IsAbs(arg) || strings.Contains(arg, "{tree}") {
+		return arg
+	}
+	root, _ := shim.ResolveTree(e.spec.Tree)
+	if _, err := os.Lstat(filepath.Join(root, arg)); e.spec.Tree != "" && err == nil {
+		if relative {
+			return arg
+		}
+		return filepath.Join("{tree}", arg)
+	}
+	abs, err := filepath.Abs(arg)
+	if _, missing := os.Lstat(abs); err != nil || missing != nil {
+		return arg
+	}
+	if rest, err := filepath.Rel(root, abs); e.spec.Tree != "" && err == nil && filepath.IsLocal(rest) {
+		return filepath.Join("{tree}", rest)
+	}
+	return abs
+}
+
+// line is the command as it was typed, for a shell.
+func (e *experiment) line() string { return e.typed("") }
+
+// repro is the command that shows one choice again.
+func (e *experiment) repro(choice string) string { return e.typed(choice) }
+
+func (e *experiment) typed(only string) string {
+	words := []string{"faultfs", e.name}
+	e.flags.Visit(func(f *pflag.Flag) {
+		if e.outputs.owns(f.Name) || f.Name == "only" || f.Name == "jobs" {
+			return
+		}
+		for _, value := range values(f) {
+			words = append(words, flagWords(f, value)...)
+		}
+	})
+	if only != "" {
+		words = append(words, "--only", only)
+	}
+	words = append(words, "--")
+	words = append(words, e.args...)
+	for i, w := range words {
+		words[i] = quoted(w)
+	}
+	return strings.Join(words, " ")
+}
+
+func values(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok && f.Value.Type() == "stringArray" {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
+func flagWords(f *pflag.Flag, value string) []string {
+	switch {
+	case f.Value.Type() == "bool" && value == "true":
+		return []string{"--" + f.Name}
+	case f.Value.Type() == "stringSlice":
+		return []string{"--" + f.Name, strings.Trim(value, "[]")}
+	}
+	return []string{"--" + f.Name, value}
+}
+
+// quoted is a word as a shell reads it back.
+func quoted(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,296 @@
+//go:build linux
+
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"faultlab/internal/rule"
+	"faultlab/internal/scratch"
+	"faultlab/internal/shim"
+	"faultlab/internal/tree"
+	"faultlab/internal/verdict"
+)
+
+// Runner does cases. It may do several at once.
+type Runner struct {
+	spec    Spec
+	space   *scratch.Space
+	base    *scratch.Base
+	origin  string // the user's tree, resolved; "" if none
+	allowed []string
+	copies  chan *scratch.Copy // idle ones; nil stands for one not yet made
+	pattern *Pattern
+	watch   *watchdog
+}
+
+// ErrUnreached says that a case's point did not come in its run.
+var ErrUnreached = errors.New("the point was not reached")
+
+// New makes the private copy that every case starts from, and runs the setup
+// in it. Its errors are the user's to mend.
+func New(ctx context.Context, spec Spec) (*Runner, error) {
+	space, err := scratch.New()
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{spec: spec, space: space, pattern: Learn(nil), watch: newWatchdog(space.Dir())}
+	if err := r.prepare(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Runner) prepare(ctx context.Context) error {
+	if r.spec.Tree != "" {
+		root, err := shim.ResolveTree(r.spec.Tree)
+		if err != nil {
+			return err
+		}
+		r.origin = root
+	}
+	for _, path := range r.spec.Allow {
+		r.allowed = append(r.allowed, resolved(path))
+	}
+	base, err := r.space.NewBase(r.origin)
+	if err != nil {
+		return err
+	}
+	r.base = base
+	if err := r.setup(ctx); err != nil {
+		return err
+	}
+	if err := base.Freeze(); err != nil {
+		return err
+	}
+	r.copies = make(chan *scratch.Copy, r.spec.Jobs)
+	for range r.spec.Jobs {
+		r.copies <- nil
+	}
+	return nil
+}
+
+// resolved is a path without links, as far as it exists: so the shim names it.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	dir, name := filepath.Split(filepath.Clean(path))
+	if dir == path {
+		return path
+	}
+	return filepath.Join(resolved(dir), name)
+}
+
+// setup runs the user's setup in the base.
+func (r *Runner) setup(ctx context.Context) error {
+	if r.spec.Setup == "" {
+		return nil
+	}
+	out, err := os.MkdirTemp(r.space.Dir(), "setup")
+	if err != nil {
+		return err
+	}
+	s := &subject{command: shell(r.spec.Setup), dir: r.base.Dir(), tree: r.base.Dir(), tmp: out, out: out, name: "setup"}
+	got, err := r.run(ctx, s)
+	switch {
+	case err != nil:
+		return fmt.Errorf("setup: %w", err)
+	case got.Hang != "":
+		return fmt.Errorf("setup %q: %s", r.spec.Setup, got.Hang)
+	case got.Status() != 0:
+		return fmt.Errorf("setup %q: exit status %d%s", r.spec.Setup, got.Status(), lastLine(got.Text()))
+	}
+	return nil
+}
+
+// Close removes the scratch space.
+func (r *Runner) Close() error {
+	r.watch.stop()
+	return r.space.Close()
+}
+
+// Base is what every case starts from.
+func (r *Runner) Base() tree.Snapshot { return r.base.Snapshot() }
+
+// borrow takes an idle copy, and gives back how to return it clean.
+func (r *Runner) borrow(ctx context.Context) (*scratch.Copy, func() error, error) {
+	select {
+	case c := <-r.copies:
+		if c == nil {
+			var err error
+			if c, err = r.base.NewCopy(); err != nil {
+				r.copies <- nil
+				return nil, nil, err
+			}
+		}
+		return c, func() error {
+			err := c.Reset()
+			r.copies <- c
+			return err
+		}, nil
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+// Do does one case: the subject with the case's rules, the next run, the check.
+// The error says that the experiment did not take place.
+func (r *Runner) Do(ctx context.Context, c Case) (run Run, err error) {
+	copied, giveBack, err := r.borrow(ctx)
+	if err != nil {
+		return Run{}, err
+	}
+	defer func() { err = errors.Join(err, giveBack()) }()
+	return r.do(ctx, c, copied)
+}
+
+func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) {
+	if c.Start.Prepare != nil {
+		undo, err := c.Start.Prepare(at.Tree(), at.Tmp())
+		if err != nil {
+			return Run{}, err
+		}
+		defer undo()
+	}
+	var run Run
+	s := r.sentry(c, at)
+	got, err := r.run(ctx, r.subject(c, at, s, "run"))
+	if err != nil {
+		return Run{}, err
+	}
+	run.Subject, run.Ops, run.SyncLost, run.Stuck = got, s.steps, s.lost.path, s.stuck
+	if s.rules != nil && got.Hang == "" {
+		if unfired := s.rules.Unfired(); len(unfired) > 0 {
+			return run, ErrUnreached
+		}
+	}
+	if run.Tree, run.Names, err = r.delta(at); err != nil {
+		return Run{}, err
+	}
+	if got.Hang != "" {
+		return run, nil // what stands there was cut off by us
+	}
+	if run.Next, err = r.next(ctx, at, s); err != nil {
+		return Run{}, err
+	}
+	if run.After, _, err = r.delta(at); err != nil {
+		return Run{}, err
+	}
+	run.Check, err = r.check(ctx, at, run.Subject)
+	return run, err
+}
+
+// sentry for one case's subject.
+func (r *Runner) sentry(c Case, at *scratch.Copy) *sentry {
+	s := &sentry{
+		touch:   at.Touch,
+		names:   r.pattern.Start(),
+		allowed: append([]string{filepath.Dir(at.Tree()), "/dev", "/proc", "/sys"}, r.allowed...),
+	}
+	if len(c.Rules) > 0 {
+		s.rules = rule.NewMatcher(at.Tree(), c.Rules)
+	}
+	return s
+}
+
+// delta is what the copy holds other than the base, by canonical names.
+func (r *Runner) delta(at *scratch.Copy) (tree.Delta, []string, error) {
+	d, err := at.Delta()
+	if err != nil {
+		return nil, nil, err
+	}
+	d = d.Without(r.ignored)
+	var names []string
+	for _, path := range d.Paths() {
+		if d[path].Kind != tree.Absent {
+			names = append(names, path)
+		}
+	}
+	return r.pattern.Tree(d), names, nil
+}
+
+func (r *Runner) ignored(path string) bool {
+	for _, glob := range r.spec.Ignore {
+		name := path
+		if !strings.Contains(glob, "/") {
+			name = filepath.Base(path)
+		}
+		if ok, _ := doublestar.Match(strings.TrimPrefix(glob, "./"), name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// next is the run after the faulted one: the user's own, or the program again.
+func (r *Runner) next(ctx context.Context, at *scratch.Copy, s *sentry) (Outcome, error) {
+	next := &sentry{touch: at.Touch, names: r.pattern.Start(), allowed: s.allowed}
+	sub := r.subject(Case{}, at, next, "next")
+	if r.spec.Next != "" {
+		sub.command = shell(r.spec.Next)
+	}
+	return r.run(ctx, sub)
+}
+
+// check runs the user's oracle on what was left.
+func (r *Runner) check(ctx context.Context, at *scratch.Copy, got Outcome) (Outcome, error) {
+	if r.spec.Check == "" {
+		return Outcome{}, nil
+	}
+	status := fmt.Sprint(got.Status())
+	if got.ByRule {
+		status = "killed"
+	}
+	anything := &sentry{touch: at.Touch, names: r.pattern.Start(), allowed: []string{"/"}}
+	sub := r.subject(Case{}, at, anything, "check")
+	sub.command = shell(r.spec.Check)
+	sub.env = []string{
+		"FAULTFS_STATUS=" + status,
+		"FAULTFS_STDOUT=" + filepath.Join(at.Out(), "run.stdout"),
+		"FAULTFS_STDERR=" + filepath.Join(at.Out(), "run.stderr"),
+	}
+	return r.run(ctx, sub)
+}
+
+// Judge puts a run into the verdict's terms.
+func (r *Runner) Judge(c verdict.Control, run Run) verdict.Judgement {
+	hang, orphans := run.Subject.Hang, run.Subject.Orphans
+	if hang == "" && run.Next.Hang != "" {
+		hang = "the next run " + run.Next.Hang
+	}
+	return verdict.Judge(c, verdict.Faulted{
+		Run:      verdict.Run{Status: run.Subject.Status(), Tree: run.Tree},
+		Killed:   run.Subject.ByRule,
+		Stuck:    run.Stuck,
+		Hang:     hang,
+		Orphans:  append(slices.Clip(orphans), run.Next.Orphans...),
+		Escapes:  append(slices.Clip(run.Subject.Outside), run.Next.Outside...),
+		SyncLost: run.SyncLost,
+		Names:    run.Names,
+		Next: verdict.Next{
+			Run: verdict.Run{Status: run.Next.Status(), Tree: run.After},
+			Own: r.spec.Next != "", Output: run.Next.Text(),
+		},
+		Check: verdict.Check{
+			Given: run.Check.Ran, Failed: run.Check.Ran && (run.Check.Status() != 0 || run.Check.Hang != ""),
+			Output: run.Check.Text() + run.Check.Hang,
+		},
+	})
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return ": " + last
+	}
+	return ""
+}

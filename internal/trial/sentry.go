@@ -1,0 +1,160 @@
+//go:build linux
+
+package trial
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"faultlab/internal/op"
+	"faultlab/internal/rule"
+	"faultlab/internal/shim"
+)
+
+// sentry stands at every operation that changes something. It tells the copy
+// what was touched, keeps the names, refuses changes outside, and lets the
+// case's rules decide on the rest.
+type sentry struct {
+	rules   *rule.Matcher // nil: none
+	allowed []string      // directories and files outside that may be changed
+	touch   func(path string)
+	names   *Names
+	count   op.Counter
+
+	mu      sync.Mutex
+	steps   []Step
+	outside []string
+	lost    lostSync
+	stuck   bool // a removal failed by the case's doing
+}
+
+// Step is one operation of a run.
+type Step struct {
+	op.Op          // by canonical names
+	Point op.Point // …
+	Fault string   // what the case did to it, or ""
+	Error string   // the errno's name, where it is known to have failed
+}
+
+// refused marks what the sentry itself has stopped.
+var refused = &rule.Rule{Action: rule.Action{Verb: rule.DoFail, Errno: rule.Errno(syscall.EROFS)}}
+
+// Decide implements shim.Decider.
+func (s *sentry) Decide(o *op.Op) (rule.Action, *rule.Rule) {
+	if o.Changes() {
+		for _, path := range []string{o.Path, o.To} {
+			if path == "" {
+				continue
+			}
+			if path[0] != '/' {
+				s.touch(path)
+			} else if s.trespass(o, path) {
+				return refused.Action, refused
+			}
+		}
+	}
+	if s.rules == nil || outside(o) {
+		return rule.Action{}, nil
+	}
+	return s.rules.Decide(o)
+}
+
+func outside(o *op.Op) bool {
+	return (o.Path == "" || o.Path[0] == '/') && (o.To == "" || o.To[0] == '/')
+}
+
+// trespass reports whether an operation would change what is not the
+// experiment's, and remembers it.
+func (s *sentry) trespass(o *op.Op, path string) bool {
+	switch o.Kind {
+	case op.Write, op.Allocate:
+		return false // to an open file: opening it was seen
+	case op.Truncate:
+		if o.Call == "ftruncate" {
+			return false
+		}
+	case op.Create, op.Mkdir, op.Link:
+		if o.Exists {
+			return false // it fails by itself
+		}
+	}
+	if s.permits(path) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.outside, path) && len(s.outside) < maxOutside {
+		s.outside = append(s.outside, path)
+	}
+	return true
+}
+
+const maxOutside = 100
+
+func (s *sentry) permits(path string) bool {
+	for _, dir := range s.allowed {
+		if within(path, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether path is dir or lies in it.
+func within(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, string(os.PathSeparator)))
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// Saw implements shim.Observer.
+func (s *sentry) Saw(o *op.Op, res shim.Result) {
+	if outside(o) {
+		return
+	}
+	step := Step{Op: s.names.Op(*o)}
+	step.Point = s.count.Point(&step.Op)
+	if res.Rule != nil {
+		step.Fault = res.Rule.Action.String()
+	}
+	if res.Known && res.Errno != 0 {
+		step.Error = rule.Errno(res.Errno).String()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost.saw(&step)
+	s.stuck = s.stuck || step.Error != "" && op.SetOf(op.Unlink, op.Rmdir, op.Rename).Has(step.Kind)
+	if len(s.steps) < maxSteps {
+		s.steps = append(s.steps, step)
+	}
+}
+
+// maxSteps bounds what is remembered of a subject that never tires.
+const maxSteps = 100_000
+
+// lostSync follows a file whose sync failed: as long as its data was not
+// written and synced again, nobody may call it safe.
+type lostSync struct {
+	path    string
+	written bool
+}
+
+func (l *lostSync) saw(s *Step) {
+	failedSync := s.Kind == op.Sync && s.Error != ""
+	switch {
+	case failedSync && l.path == "":
+		l.path = s.Path
+	case l.path == "":
+	case s.Kind == op.Rename && s.Path == l.path:
+		l.path = s.To
+	case s.Path != l.path:
+	case s.Kind == op.Unlink:
+		*l = lostSync{} // nobody relies on it
+	case s.Kind == op.Write || s.Kind == op.Truncate:
+		l.written = true
+	case s.Kind == op.Sync && !failedSync && l.written:
+		*l = lostSync{}
+	}
+}

@@ -1,0 +1,85 @@
+//go:build linux
+
+// Package trial runs experiments: one subject, or several, in a private copy of
+// a tree, under the shim, then the next run and the user's check, and says what
+// each has left. Sweep, place, race and crash stand on it.
+//
+//	Spec      what is run, on which tree                               spec
+//	Runner    owns the scratch space and does one Case at a time,
+//	          as often in parallel as there are jobs                   runner
+//	Controls  what runs without a fault show: the reference            control
+//	Names     makes names that vary comparable                         names
+//	sentry    sees every change, keeps the user's files out of reach   sentry
+//	All       does many cases and judges each                          engine
+package trial
+
+import (
+	"time"
+
+	"faultlab/internal/rule"
+	"faultlab/internal/shim"
+	"faultlab/internal/tree"
+)
+
+// Spec is what the user wants looked at. The same for every case.
+type Spec struct {
+	Tree    string   // directory to start from, copied; "" starts empty
+	Program string   // absolute path of the executable
+	Args    []string // its own name first; "{tree}" stands for the copy
+	// Setup, Next and Check are shell commands; "" is none. Without a
+	// Next the next run is the program itself.
+	Setup, Next, Check string
+
+	Allow   []string // absolute paths outside the tree that may be changed
+	Ignore  []string // globs of paths whose differences do not count
+	Timeout time.Duration
+	Jobs    int // cases at once
+}
+
+// Case is one experiment: what it does differently from the control.
+type Case struct {
+	Choice string // as --only takes it
+	Rules  []rule.Rule
+	Start  Start
+	// Watch lists further system calls that are to be seen.
+	Watch []string
+}
+
+// Start is how a subject comes to life. The zero value is the plain way: in the
+// copy, with the user's environment.
+type Start struct {
+	Dir string // working directory, "{tree}" in it; "" is the copy
+	// Program and Args, where they are not the Spec's.
+	Program string
+	Args    []string
+	Env     func(env []string) []string
+	// Prepare is called before each start in a case's copy, and may make
+	// directories and links in its scratch folder. What it returns undoes it.
+	Prepare func(tree, scratch string) (undo func(), err error)
+}
+
+// Run is what one case has shown.
+type Run struct {
+	Subject Outcome
+	Next    Outcome // of the next run
+	Check   Outcome
+	// Tree is what the subject left, After what stood there after the next run,
+	// both against the base and by canonical names.
+	Tree, After tree.Delta
+	Names       []string // the paths in Tree, as they are on disk
+	Ops         []Step   // the subject's operations, as far as they were watched
+	SyncLost    string   // a file whose failed sync was passed over, or ""
+	Stuck       bool     // the experiment kept it from removing something
+}
+
+// Outcome is how a program ended.
+type Outcome struct {
+	shim.Exit
+	Ran            bool
+	Hang           string   // why it was ended, or ""
+	Outside        []string // paths outside that it tried to change; none was
+	Stdout, Stderr string   // as far as they are kept
+}
+
+// Text is all that the program printed.
+func (o Outcome) Text() string { return o.Stderr + o.Stdout }

@@ -1,0 +1,224 @@
+//go:build linux
+
+package trial
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"faultlab/internal/op"
+	"faultlab/internal/scratch"
+	"faultlab/internal/shim"
+)
+
+// subject is one program about to run in a copy.
+type subject struct {
+	command
+	start  Start
+	dir    string // working directory
+	tree   string
+	tmp    string
+	out    string // where its output goes …
+	name   string // … to NAME.stdout and NAME.stderr
+	env    []string
+	sentry *sentry // nil: nobody watches
+	calls  []string
+}
+
+// command is what is executed.
+type command struct {
+	program string
+	args    []string
+}
+
+// shell is a command of the user's as sh reads it.
+func shell(text string) command { return command{"/bin/sh", []string{"sh", "-c", text}} }
+
+// subject is the program under test.
+func (r *Runner) subject(c Case, at *scratch.Copy, s *sentry, name string) *subject {
+	sub := &subject{
+		command: command{r.spec.Program, r.spec.Args}, start: c.Start,
+		dir: at.Tree(), tree: at.Tree(), tmp: at.Tmp(), out: at.Out(), name: name, sentry: s,
+	}
+	if c.Start.Dir != "" {
+		sub.dir = c.Start.Dir
+	}
+	if c.Start.Program != "" {
+		sub.program = c.Start.Program
+	}
+	if c.Start.Args != nil {
+		sub.args = c.Start.Args
+	}
+	sub.calls = slices.Concat(op.TreeCalls(), c.Watch)
+	for _, rule := range c.Rules {
+		sub.calls = append(sub.calls, rule.Calls()...)
+	}
+	slices.Sort(sub.calls)
+	sub.calls = slices.Compact(sub.calls)
+	return sub
+}
+
+// Limits on what a subject prints.
+const (
+	keptOutput = 1 << 20  // bytes that are kept of each stream
+	mostOutput = 64 << 20 // bytes after which it is ended
+)
+
+// grace is how long what a program has started may outlive it.
+const grace = 200 * time.Millisecond
+
+// run runs a subject to its end. The error says that the run shows nothing.
+func (r *Runner) run(ctx context.Context, s *subject) (Outcome, error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer null.Close()
+	stdout, err := newStream(filepath.Join(s.out, s.name+".stdout"))
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer stdout.close()
+	stderr, err := newStream(filepath.Join(s.out, s.name+".stderr"))
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer stderr.close()
+	run, err := shim.Start(r.command(s, null, stdout, stderr), s.config())
+	if err != nil {
+		return Outcome{}, err
+	}
+	stdout.started()
+	stderr.started()
+	ended := r.watch.over(ctx, run, stdout, stderr)
+	exit, err := run.Wait(shim.Limits{Timeout: r.spec.Timeout, Grace: grace})
+	why := ended()
+	got := Outcome{Exit: exit, Ran: true, Stdout: stdout.finish(), Stderr: stderr.finish()}
+	if ctx.Err() != nil {
+		return Outcome{}, ctx.Err()
+	}
+	if s.sentry != nil {
+		got.Outside = s.sentry.outside
+	}
+	return r.limited(got, why, err)
+}
+
+// limited tells a subject that had to be ended from a run that shows nothing.
+func (r *Runner) limited(got Outcome, why string, err error) (Outcome, error) {
+	switch {
+	case why != "":
+		got.Hang = why
+		return got, nil
+	case got.Late:
+		got.Hang = fmt.Sprintf("does not end within %v", r.spec.Timeout)
+		return got, nil
+	}
+	return got, err
+}
+
+func (r *Runner) command(s *subject, stdin *os.File, stdout, stderr *stream) shim.Command {
+	args := make([]string, len(s.args))
+	for i, arg := range s.args {
+		args[i] = strings.ReplaceAll(arg, "{tree}", s.tree)
+	}
+	env := append(os.Environ(), "FAULTFS_TREE="+s.tree, "TMPDIR="+s.tmp)
+	env = append(env, s.env...)
+	if s.start.Env != nil {
+		env = s.start.Env(env)
+	}
+	return shim.Command{
+		Path: s.program, Args: args, Env: env, Dir: strings.ReplaceAll(s.dir, "{tree}", s.tree),
+		Stdin: stdin, Stdout: stdout.in, Stderr: stderr.in,
+	}
+}
+
+func (s *subject) config() shim.Config {
+	cfg := shim.Config{Tree: s.tree, Actor: 'A', Mark: "FAULTFS_TREE=" + s.tree}
+	if s.sentry != nil {
+		cfg.Calls, cfg.OpenWrites, cfg.Outside = s.calls, true, true
+		cfg.Decider, cfg.Observer = s.sentry, s.sentry
+	}
+	return cfg
+}
+
+// stream takes what a program prints: the beginning goes to a file, the rest is
+// only counted.
+type stream struct {
+	in   *os.File // the program's end
+	out  *os.File
+	file *os.File
+	done chan struct{}
+
+	mu   sync.Mutex
+	size int64
+	head bytes.Buffer
+}
+
+func newStream(path string) (*stream, error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &stream{in: in, out: out, file: file, done: make(chan struct{})}, nil
+}
+
+// started gives up the program's end, which it has now, and reads the other.
+func (s *stream) started() {
+	_ = s.in.Close()
+	go func() {
+		defer close(s.done)
+		_, _ = io.Copy(s, s.out)
+	}()
+}
+
+// Write implements io.Writer.
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if room := keptOutput - s.size; room > 0 {
+		kept := p[:min(int64(len(p)), room)]
+		if s.head.Len() < keptText {
+			s.head.Write(kept[:min(len(kept), keptText-s.head.Len())])
+		}
+		if _, err := s.file.Write(kept); err != nil {
+			return 0, err
+		}
+	}
+	s.size += int64(len(p))
+	return len(p), nil
+}
+
+// keptText is how much of a stream is kept in memory.
+const keptText = 64 << 10
+
+func (s *stream) tooMuch() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size > mostOutput
+}
+
+// finish returns the beginning of what was printed. Every process that could
+// print has ended.
+func (s *stream) finish() string {
+	<-s.done
+	return s.head.String()
+}
+
+func (s *stream) close() {
+	_ = s.in.Close()
+	_ = s.out.Close()
+	_ = s.file.Close()
+}
