@@ -14,12 +14,12 @@ type Report struct {
 	// Command is the line that made this report, quoted for a shell.
 	Command  string         `json:"command"`
 	Coverage Coverage       `json:"coverage"`
-	Summary  map[string]int `json:"summary"` // by verdict, findings and others
-	Findings []Finding      `json:"findings"`
+	Summary  map[string]int `json:"summary"`         // by verdict, findings and others: Tally
+	Findings []Finding      `json:"findings"`        // worst first: Group; an audit's are those of all its parts
 	Notes    []string       `json:"notes,omitempty"` // doubts: files that could change unseen …
 	// Trials are all experiments; in JSON only with --all.
 	Trials []Trial `json:"trials,omitempty"`
-	// Parts are the reports of an audit, each an experiment of its own.
+	// Parts are the reports of an audit, each an experiment of its own: Audit.
 	Parts []Report `json:"parts,omitempty"`
 }
 
@@ -54,9 +54,9 @@ type Trial struct {
 	Choice  string `json:"choice"`
 	Point   string `json:"point,omitempty"` // row of the heat map: a selector, or a place's name
 	Fault   string `json:"fault,omitempty"` // column of the heat map: "ENOSPC", "kill after"
-	Verdict string `json:"verdict"`
+	Verdict string `json:"verdict"`         // "void", "unreached" and "control" are not counted as verdicts
 	Finding bool   `json:"finding"`
-	Cause   string `json:"cause,omitempty"`
+	Cause   string `json:"cause,omitempty"` // the same in all trials that one fix would mend
 	Detail  string `json:"detail,omitempty"`
 	Repro   string `json:"repro,omitempty"`
 	Status  string `json:"status,omitempty"` // of the subject: "exit status 1", "killed"
@@ -66,7 +66,9 @@ type Trial struct {
 
 // Evidence is what a person looks at to believe a trial.
 type Evidence struct {
-	Steps   []Step   `json:"steps,omitempty"`   // the subject's operations in order
+	// Steps are the subject's operations in order; of a long run those around the
+	// fault are enough.
+	Steps   []Step   `json:"steps,omitempty"`
 	Left    []Change `json:"left,omitempty"`    // the tree after the faulted run, against before
 	After   []Change `json:"after,omitempty"`   // the tree after the next run, against before
 	Control []Change `json:"control,omitempty"` // the tree after a run without a fault
