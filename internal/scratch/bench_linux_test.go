@@ -2,7 +2,6 @@ package scratch
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 )
@@ -22,7 +21,7 @@ func many(b *testing.B) *Base {
 func BenchmarkOneTouched(b *testing.B) {
 	c := newCopy(b, many(b))
 	for b.Loop() {
-		must(b, os.WriteFile(filepath.Join(c.Tree(), "d07/file7"), []byte("x"), 0o644))
+		must(b, appendTo(filepath.Join(c.Tree(), "d07/file7"), "x"))
 		c.Touch("d07/file7")
 		d, err := c.Delta()
 		must(b, err)
@@ -36,7 +35,7 @@ func BenchmarkOneTouched(b *testing.B) {
 func BenchmarkTouchAll(b *testing.B) {
 	c := newCopy(b, many(b))
 	for b.Loop() {
-		must(b, os.WriteFile(filepath.Join(c.Tree(), "d07/file7"), []byte("x"), 0o644))
+		must(b, appendTo(filepath.Join(c.Tree(), "d07/file7"), "x"))
 		c.TouchAll()
 		_, err := c.Delta()
 		must(b, err)
