@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -97,7 +98,7 @@ func heading(r *Report) head {
 	found, c := r.found(), r.total()
 	h := head{Experiment: r.Experiment, Question: questions[r.Experiment],
 		Invariant: invariants[r.Experiment],
-		Answer:    upper(r.answer()), Outcome: r.outcome(), Coverage: upper(r.coverage()), Command: r.Command,
+		Answer:    upper(r.headline()), Outcome: r.outcome(), Coverage: upper(r.coverage()), Command: r.Command,
 		Answered: r.Answered(), C: c, N: len(found), Points: strings.TrimPrefix(count(c.Points, r.noun()), number(c.Points)+" "), Down: r.noun() + "s",
 		Notes: r.Notes, Mood: good}
 	switch {
@@ -143,7 +144,8 @@ type card struct {
 	Finding
 	Title, Glyph, Meaning string
 	Tier                  tier
-	Trial                 string // index, if its trial has evidence
+	Trial                 string // index
+	Seen                  bool   // there is evidence
 	Others                []witness
 }
 
@@ -167,7 +169,11 @@ func newSection(r *Report, data *pageData) section {
 	s := section{Head: heading(r), Bar: bar(r), Map: newHeatMap(r.Trials, first)}
 	s.List, s.Unseen = rows(r.Trials, first)
 	for _, f := range r.found() {
-		s.Cards = append(s.Cards, newCard(f, index))
+		c := newCard(f, index)
+		if i, known := index[f.Choice]; known {
+			c.Seen = data.Trials[i].Evidence != nil
+		}
+		s.Cards = append(s.Cards, c)
 	}
 	for _, t := range r.listed() {
 		s.Listed = append(s.Listed, tallied{t.name, t.glyph, t.meaning, tierOf(t.name, false), t.N})
@@ -225,12 +231,14 @@ type row struct {
 	Choice, Detail string
 	Verdict, Glyph string
 	Tier           tier
+	bad            int
 }
 
 // maxListed is how many trials without a finding the page lists by name.
 const maxListed = 200
 
-// rows lists what has no place in a heat map; findings are never left out.
+// rows lists what has no place in a heat map, worst first; findings are never
+// left out.
 func rows(trials []Trial, first int) (list []row, unseen int) {
 	quiet := 0
 	for i, t := range trials {
@@ -245,7 +253,8 @@ func rows(trials []Trial, first int) (list []row, unseen int) {
 		}
 		list = append(list, row{Trial: strconv.Itoa(first + i), Choice: cmp.Or(t.Choice, t.Verdict),
 			Detail: cmp.Or(t.Cause, t.Detail), Verdict: t.Verdict, Glyph: wordOf(t.Verdict).glyph,
-			Tier: tierOf(t.Verdict, t.Finding)})
+			Tier: tierOf(t.Verdict, t.Finding), bad: badness(t)})
 	}
+	slices.SortStableFunc(list, func(a, b row) int { return a.bad - b.bad })
 	return list, unseen
 }
