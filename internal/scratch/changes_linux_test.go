@@ -109,6 +109,9 @@ var changes = []change{
 	{"the tree is another", ".", nil, func(at func(string) string) error {
 		return chain(os.Rename(at("."), at("../away")), os.Mkdir(at("../tree"), 0o755))
 	}},
+	{"the tree is another, perhaps of the same inode", ".", nil, func(at func(string) string) error {
+		return chain(os.Rename(at("."), at("../away")), os.RemoveAll(at("../away")), os.Mkdir(at("../tree"), 0o755))
+	}},
 	{"a path written down", "d/other", []string{"d/other"}, func(at func(string) string) error { return os.WriteFile(at("d/other"), []byte(at("x")), 0) }},
 	{"outside", "../x|/etc/passwd|..", nil, func(at func(string) string) error { return os.WriteFile(at("../x"), nil, 0) }},
 }

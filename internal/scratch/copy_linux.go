@@ -19,7 +19,7 @@ import (
 type Copy struct {
 	base   *Base
 	folder string
-	id     inode // of the tree, as it was made
+	id     identity // of the tree, as it was made
 
 	mu      sync.Mutex
 	read    *reader
@@ -60,10 +60,32 @@ func (c *Copy) make() error {
 	return c.identify(fds.holder)
 }
 
-func (c *Copy) identify(holder int) error {
-	st, err := statAt(holder, treeName)
-	c.id = inodeOf(&st)
+func (c *Copy) identify(holder int) (err error) {
+	c.id, err = identityOf(holder)
 	return pathError("stat", c.Tree(), err)
+}
+
+// identity tells a directory from one made in its place, to which the file system
+// may have given the same inode.
+type identity struct {
+	inode inode
+	born  unix.StatxTimestamp // zero where the file system does not say
+}
+
+func identityOf(holder int) (id identity, err error) {
+	st, err := statAt(holder, treeName)
+	if err != nil {
+		return id, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return id, unix.ENOTDIR
+	}
+	id.inode = inodeOf(&st)
+	var x unix.Statx_t
+	if unix.Statx(holder, treeName, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &x) == nil && x.Mask&unix.STATX_BTIME != 0 {
+		id.born = x.Btime
+	}
+	return id, nil
 }
 
 // descriptors are what work on a copy begins from.
@@ -131,8 +153,8 @@ func (c *Copy) TouchAll() {
 
 // intact reports whether the directory that was made still stands as the tree.
 func (c *Copy) intact(holder int) bool {
-	st, err := statAt(holder, treeName)
-	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && inodeOf(&st) == c.id
+	id, err := identityOf(holder)
+	return err == nil && id == c.id
 }
 
 // scope is where a copy may differ from its base: subtrees, none within another,
