@@ -26,11 +26,12 @@ func TestHTMLDataIsWhole(t *testing.T) {
 	if n := strings.Count(page, "</script>"); n != 2 {
 		t.Errorf("%d scripts end", n)
 	}
-	if strings.ContainsRune(page, '\u2028') {
-		t.Error("U+2028 as it is")
+	block := dataBlock.FindStringSubmatch(page)[1]
+	if i := strings.IndexAny(block, "<>&\u2028"); i >= 0 {
+		t.Errorf("as it is: %.30q", block[i:])
 	}
 	var data pageData
-	if err := json.Unmarshal([]byte(dataBlock.FindStringSubmatch(page)[1]), &data); err != nil {
+	if err := json.Unmarshal([]byte(block), &data); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range broken().Trials {
