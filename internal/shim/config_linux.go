@@ -59,6 +59,7 @@ type Config struct {
 	// is a note.
 	Decider  Decider
 	Observer Observer // may be nil
+	Gate     Gate     // may be nil; it is asked before the Decider
 	Outside  bool     // show operations outside the tree too
 	Names    bool     // fill in op.Proc and op.Script, at the price of two more look-ups
 	// Mark is a NAME=VALUE in the subject's environment that no other run of

@@ -63,6 +63,12 @@ func send(fd int, r *response) unix.Errno {
 	return errno
 }
 
+// notificationValid reports whether the caller still waits for its answer.
+func notificationValid(fd int, id uint64) bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
+	return errno == 0
+}
+
 // wakeInSync asks the kernel to run supervisor and subject on one processor,
 // which a round trip gains from (since 6.6; without it all works the same).
 func wakeInSync(fd int) {

@@ -19,7 +19,8 @@ type Run struct {
 	cfg      Config
 	root     string
 	listener int
-	pid      int // the first process
+	receiver atomic.Int32 // the receiving thread
+	pid      int          // the first process
 
 	// The receiving thread's own:
 	look    *looker
@@ -94,6 +95,7 @@ func (r *Run) Signal(sig syscall.Signal) error {
 func (r *Run) serve() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	r.receiver.Store(int32(unix.Gettid()))
 	defer close(r.ended)
 	_, restore := hurry()
 	defer restore()
@@ -182,11 +184,14 @@ func (r *Run) decide(c *call, n *notification) {
 		r.proceed(n)
 		return
 	}
-	if r.cfg.Observer != nil {
+	if r.cfg.Observer != nil || r.cfg.Gate != nil {
 		o.Pid = r.processOf(o.Tid)
 	}
 	if r.cfg.Names {
 		o.Proc, o.Script = programNames(o.Tid)
+	}
+	if r.gate(c, n, o) {
+		return
 	}
 	action, fired := r.ask(o)
 	if fired == nil {

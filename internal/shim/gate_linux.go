@@ -1,0 +1,84 @@
+package shim
+
+import (
+	"golang.org/x/sys/unix"
+
+	"faultlab/internal/op"
+)
+
+// Gate holds operations back until somebody lets them go, one by one: it is how
+// the order of several subjects' operations is chosen.
+type Gate interface {
+	// Arrived is told of an operation before it is decided. True takes it: the
+	// operation waits for the ticket's Go. It is called on the receiving thread
+	// and must not block.
+	Arrived(t *Ticket) bool
+}
+
+// Ticket is an operation that waits.
+type Ticket struct {
+	Op  op.Op
+	run *Run
+	n   notification
+	c   *call
+}
+
+// Go lets the operation go on: the rules decide about it now, as they would have
+// when it came.
+func (t *Ticket) Go() {
+	r := t.run
+	action, fired := r.ask(&t.Op)
+	if fired == nil {
+		// Told before it goes: what comes next may be on its way at once.
+		r.saw(&t.Op, Result{})
+		r.proceed(&t.n)
+		return
+	}
+	r.act(&held{notification: t.n, call: t.c, op: t.Op, action: action, rule: fired})
+}
+
+// Waits reports whether the caller is still there: another thread may have ended
+// its process meanwhile.
+func (t *Ticket) Waits() bool { return notificationValid(t.run.listener, t.n.id) }
+
+// Run is whose operation it is.
+func (t *Ticket) Run() *Run { return t.run }
+
+// gate offers an operation to the gate, and reports whether it was taken.
+func (r *Run) gate(c *call, n *notification, o *op.Op) bool {
+	if r.cfg.Gate == nil {
+		return false
+	}
+	return r.cfg.Gate.Arrived(&Ticket{Op: *o, run: r, n: *n, c: c})
+}
+
+// Ended is closed when the last process of the subject has ended.
+func (r *Run) Ended() <-chan struct{} { return r.ended }
+
+// Blocked says by whom a lock that waits would be kept from being had now; "" is
+// nobody, and so for every other operation. It is read and never tried: a lock
+// that was tried would be owned before its turn.
+func (t *Ticket) Blocked() string {
+	w, ok := t.wants()
+	if !ok {
+		return ""
+	}
+	return w.blocker()
+}
+
+// wants is the lock that a call waits for; false where it waits for none.
+func (t *Ticket) wants() (wanted, bool) {
+	w := wanted{tid: int(t.n.tid), fd: int(int32(t.n.args[0])), end: maxOffset}
+	switch t.Op.Call {
+	case "flock":
+		w.class, w.exclusive = "FLOCK", t.n.args[1]&unix.LOCK_EX != 0
+		return w, t.n.args[1]&unix.LOCK_NB == 0
+	case "fcntl":
+		w.class = "POSIX"
+		if t.n.args[1] == unix.F_OFD_SETLKW {
+			w.class = "OFDLCK"
+		}
+		return w, (t.n.args[1] == unix.F_SETLKW || t.n.args[1] == unix.F_OFD_SETLKW) && w.record(t.n.args[2])
+	}
+	return wanted{}, false
+}

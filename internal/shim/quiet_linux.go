@@ -1,0 +1,286 @@
+package shim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Quiet reports whether nothing of the subject moves: every thread is one of the
+// held, or asleep without a deadline that is near, and every call that was
+// trapped has been dealt with. What is asleep like this stays so until somebody
+// from outside does something.
+//
+// It is read from the kernel, and it holds for one instant: all are looked at
+// twice, and whoever had run in between would show it in his schedule's count.
+func (r *Run) Quiet(held map[int]bool) bool {
+	if r.gone() {
+		return true
+	}
+	first, ok := r.sleepers(held)
+	if !ok {
+		return false
+	}
+	if first.alone {
+		return true
+	}
+	second, ok := r.sleepers(held)
+	return ok && first.same(second)
+}
+
+// sleepers is how often each thread that sleeps had run when it was looked at.
+type sleepers struct {
+	runs map[int]string
+	// alone says that there is no thread but held ones: nobody is left who could
+	// make another, and the receiver has nothing more to do.
+	alone bool
+}
+
+func (s sleepers) same(t sleepers) bool {
+	if len(s.runs) != len(t.runs) {
+		return false
+	}
+	for tid, runs := range s.runs {
+		if t.runs[tid] != runs {
+			return false
+		}
+	}
+	return true
+}
+
+// sleepers looks at every thread. False is: one of them is awake, or will be.
+func (r *Run) sleepers(held map[int]bool) (sleepers, bool) {
+	s := sleepers{runs: make(map[int]string), alone: true}
+	for _, pid := range r.members() {
+		runtimeNaps := 1
+		for _, tid := range threads(pid) {
+			if held[tid] {
+				continue
+			}
+			s.alone = false
+			if !dozing(pid, tid, &runtimeNaps) {
+				return s, false
+			}
+			s.runs[tid] = schedule(tid)
+		}
+	}
+	if s.alone {
+		return s, true
+	}
+	receiver := int(r.receiver.Load())
+	if waiting(r.listener) || !receives(receiver) {
+		return s, false
+	}
+	s.runs[receiver] = schedule(receiver)
+	return s, true
+}
+
+// threads lists a process's threads.
+func threads(pid int) []int {
+	dir, err := os.Open(procDir(pid) + "task")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	out := make([]int, 0, len(names))
+	for _, name := range names {
+		if tid, err := strconv.Atoi(name); err == nil {
+			out = append(out, tid)
+		}
+	}
+	return out
+}
+
+// schedule is how long and how often a thread has run: it changes whenever it
+// does.
+func schedule(tid int) string {
+	text, _ := os.ReadFile(procDir(tid) + "schedstat")
+	return string(text)
+}
+
+// sleep is the call in which a thread waits.
+type sleep struct {
+	nr   uint32
+	args [6]uint64
+}
+
+// sleepOf reads in which call a thread waits; false where it is awake, or waits
+// outside of a call (a page that comes from disk).
+func sleepOf(tid int) (sleep, bool) {
+	text, err := os.ReadFile(procDir(tid) + "syscall")
+	f := strings.Fields(string(text))
+	if err != nil || len(f) < 8 {
+		return sleep{}, false
+	}
+	nr, err := strconv.ParseUint(f[0], 10, 32)
+	if err != nil {
+		return sleep{}, false
+	}
+	s := sleep{nr: uint32(nr)}
+	for i := range s.args {
+		s.args[i], _ = strconv.ParseUint(strings.TrimPrefix(f[1+i], "0x"), 16, 64)
+	}
+	return s, true
+}
+
+// receives reports whether the receiving thread waits for the next call.
+func receives(tid int) bool {
+	s, ok := sleepOf(tid)
+	return ok && s.nr == unix.SYS_IOCTL
+}
+
+// dozing reports whether a thread of the subject sleeps without a near deadline,
+// or is dead. One short nap a process is the Go runtime's monitor, which wakes
+// all the time and does nothing while the program waits.
+func dozing(pid, tid int, runtimeNaps *int) bool {
+	s, ok := sleepOf(tid)
+	if !ok {
+		return ended(tid)
+	}
+	left, timed := s.deadline(tid)
+	if !timed || left > farAway {
+		return true
+	}
+	if s.nr == unix.SYS_NANOSLEEP && left <= monitorNap && *runtimeNaps > 0 && isGo(pid) {
+		*runtimeNaps--
+		return true
+	}
+	return false
+}
+
+// ended reports whether a thread is no more, or a zombie.
+func ended(tid int) bool {
+	state := statusField(tid, "State")
+	return state == "" || state[0] == 'Z' || state[0] == 'X'
+}
+
+const (
+	// farAway is a deadline that no run waits for; the Go runtime's monitor
+	// sleeps for a minute at a time.
+	farAway    = 20 * time.Second
+	monitorNap = 10 * time.Millisecond
+)
+
+// deadline is when a sleeping call will give up by itself, if it will. A time
+// that is given relative to the call's beginning counts in full.
+func (s sleep) deadline(tid int) (time.Duration, bool) {
+	switch s.nr {
+	case unix.SYS_NANOSLEEP:
+		return timespec(tid, s.args[0])
+	case unix.SYS_CLOCK_NANOSLEEP:
+		const absolute = 1
+		if s.args[1]&absolute != 0 {
+			return until(tid, s.args[2], int32(s.args[0]))
+		}
+		return timespec(tid, s.args[2])
+	case unix.SYS_FUTEX:
+		return s.futex(tid)
+	case unix.SYS_EPOLL_PWAIT:
+		return milliseconds(s.args[3])
+	case unix.SYS_PPOLL, unix.SYS_RT_SIGTIMEDWAIT:
+		return timespec(tid, s.args[2])
+	case unix.SYS_PSELECT6:
+		return timespec(tid, s.args[4])
+	case unix.SYS_EPOLL_PWAIT2:
+		return timespec(tid, s.args[3])
+	}
+	return s.legacyDeadline(tid)
+}
+
+func (s sleep) futex(tid int) (time.Duration, bool) {
+	const (
+		command    = 0x7f
+		realtime   = 0x100
+		wait       = 0
+		lockPI     = 6
+		waitBitset = 9
+	)
+	switch s.args[1] & command {
+	case wait:
+		return timespec(tid, s.args[3])
+	case waitBitset, lockPI:
+		clock := int32(unix.CLOCK_MONOTONIC)
+		if s.args[1]&realtime != 0 || s.args[1]&command == lockPI {
+			clock = unix.CLOCK_REALTIME
+		}
+		return until(tid, s.args[3], clock)
+	}
+	return 0, false
+}
+
+func milliseconds(arg uint64) (time.Duration, bool) {
+	ms := int32(arg)
+	return time.Duration(ms) * time.Millisecond, ms >= 0
+}
+
+// timespec reads a struct timespec; none is for ever.
+func timespec(tid int, addr uint64) (time.Duration, bool) {
+	if addr == 0 {
+		return 0, false
+	}
+	var b [16]byte
+	if _, errno := peek(tid, addr, b[:]); errno != 0 {
+		return 0, true // it cannot be known: soon, then
+	}
+	sec, nsec := binary.NativeEndian.Uint64(b[:]), binary.NativeEndian.Uint64(b[8:])
+	if sec > uint64(farAway/time.Second) {
+		return 2 * farAway, true
+	}
+	return time.Duration(sec)*time.Second + time.Duration(nsec), true
+}
+
+// until reads an absolute time.
+func until(tid int, addr uint64, clock int32) (time.Duration, bool) {
+	if addr == 0 {
+		return 0, false
+	}
+	var b [16]byte
+	var now unix.Timespec
+	_, errno := peek(tid, addr, b[:])
+	if errno != 0 || unix.ClockGettime(clock, &now) != nil {
+		return 0, true
+	}
+	sec, nsec := int64(binary.NativeEndian.Uint64(b[:])), int64(binary.NativeEndian.Uint64(b[8:]))
+	if sec-now.Sec > int64(farAway/time.Second) {
+		return 2 * farAway, true
+	}
+	return time.Duration(sec-now.Sec)*time.Second + time.Duration(nsec-now.Nsec), true
+}
+
+// Waiting says what the subject's threads sleep in, for a message: "cat reads a
+// pipe".
+func (r *Run) Waiting() string {
+	var out []string
+	for _, pid := range r.members() {
+		for _, tid := range threads(pid) {
+			if s, ok := sleepOf(tid); ok && len(out) < 4 {
+				out = append(out, fmt.Sprintf("%s in %s", programOf(pid), callName(s.nr)))
+			}
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func callName(nr uint32) string {
+	if c := callOf(nr); c != nil {
+		return c.name
+	}
+	if name, ok := sleepNames[nr]; ok {
+		return name
+	}
+	return fmt.Sprintf("system call %d", nr)
+}
+
+// sleepNames are calls that wait and are never trapped.
+var sleepNames = map[uint32]string{
+	unix.SYS_FUTEX: "futex", unix.SYS_WAIT4: "wait", unix.SYS_WAITID: "wait",
+	unix.SYS_EPOLL_PWAIT: "epoll", unix.SYS_PPOLL: "poll", unix.SYS_NANOSLEEP: "sleep",
+	unix.SYS_CLOCK_NANOSLEEP: "sleep", unix.SYS_PSELECT6: "select", unix.SYS_ACCEPT4: "accept",
+	unix.SYS_RECVFROM: "receive", unix.SYS_RECVMSG: "receive", unix.SYS_RT_SIGSUSPEND: "sigsuspend",
+}
