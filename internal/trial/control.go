@@ -168,7 +168,7 @@ func (r *Runner) learn(runs []Run) (*Controls, error) {
 		Once:     verdict.Run{Status: runs[0].Subject.Status(), Tree: runs[0].Tree},
 		Twice:    verdict.Run{Status: runs[0].Next.Status(), Tree: runs[0].After},
 		Next:     runs[0].Next.Status(),
-		Volatile: make(map[string]bool),
+		Volatile: make(map[string]bool), Kept: make(map[string]bool),
 	}
 	if r.spec.Next != "" {
 		c.Twice = c.Once // only the program's own second run would show it
@@ -181,7 +181,18 @@ func (r *Runner) learn(runs []Run) (*Controls, error) {
 			return nil, err
 		}
 	}
+	for _, run := range runs {
+		c.keep(run.Tree)
+		c.keep(run.After)
+	}
 	return c, nil
+}
+
+// keep notes the contents that vary, and yet may stay as they had been.
+func (c *Controls) keep(d tree.Delta) {
+	for path := range c.Volatile {
+		c.Kept[path] = c.Kept[path] || tree.Same(c.at(d, path), c.Base[path], false)
+	}
 }
 
 // vary notes the contents that differ between two controls. That a file is

@@ -9,6 +9,7 @@ import (
 
 	"faultlab/internal/op"
 	"faultlab/internal/tree"
+	"faultlab/internal/verdict"
 )
 
 // Names makes the names that vary from run to run (pids, random suffixes) the
@@ -306,6 +307,18 @@ func (p *Pattern) Tree(d tree.Delta) tree.Delta {
 		}
 	}
 	return out
+}
+
+// named gives each path of one tree its canonical name, with 1 in every place.
+func (p *Pattern) named(paths []string) []verdict.Name {
+	names := make([]verdict.Name, len(paths))
+	for i, path := range paths {
+		names[i] = verdict.Name{OnDisk: path, Canonical: path}
+		if t := p.template(path); t >= 0 {
+			names[i].Canonical = p.templates[t].numbered(1)
+		}
+	}
+	return names
 }
 
 // template is the index of the template that an unstable path follows, or -1.

@@ -275,7 +275,7 @@ func (r *Runner) Judge(c verdict.Control, run Run) verdict.Judgement {
 		Orphans:  append(slices.Clip(orphans), run.Next.Orphans...),
 		Escapes:  append(slices.Clip(run.Subject.Outside), run.Next.Outside...),
 		SyncLost: run.SyncLost,
-		Names:    run.Names,
+		Names:    r.pattern.named(run.Names),
 		Next: verdict.Next{
 			Run: verdict.Run{Status: run.Next.Status(), Tree: run.After},
 			Own: r.spec.Next != "", Output: run.Next.Text(),

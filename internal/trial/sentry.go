@@ -28,7 +28,7 @@ type sentry struct {
 	steps   []Step
 	outside []string
 	lost    lostSync
-	stuck   bool // a removal failed by the case's doing
+	stuck   []string // what could not be removed, by the case's doing
 }
 
 // Step is one operation of a run.
@@ -116,7 +116,7 @@ func (s *sentry) Saw(o *op.Op, res shim.Result) {
 	}
 	step := Step{Op: s.names.Op(*o)}
 	step.Point = s.count.Point(&step.Op)
-	if res.Rule != nil {
+	if res.Rule != nil && res.Rule != refused {
 		step.Fault = res.Rule.Action.String()
 	}
 	if res.Known && res.Errno != 0 {
@@ -125,7 +125,10 @@ func (s *sentry) Saw(o *op.Op, res shim.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost.saw(&step)
-	s.stuck = s.stuck || step.Error != "" && op.SetOf(op.Unlink, op.Rmdir, op.Rename).Has(step.Kind)
+	// A rename that fails keeps nobody from removing what should have been moved.
+	if step.Fault != "" && step.Error != "" && op.SetOf(op.Unlink, op.Rmdir).Has(step.Kind) && len(s.stuck) < maxOutside {
+		s.stuck = append(s.stuck, step.Path)
+	}
 	if len(s.steps) < maxSteps {
 		s.steps = append(s.steps, step)
 	}

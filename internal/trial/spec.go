@@ -69,7 +69,7 @@ type Run struct {
 	Names       []string // the paths in Tree, as they are on disk
 	Ops         []Step   // the subject's operations, as far as they were watched
 	SyncLost    string   // a file whose failed sync was passed over, or ""
-	Stuck       bool     // the experiment kept it from removing something
+	Stuck       []string // canonical names that the experiment kept it from removing
 }
 
 // Outcome is how a program ended.

@@ -23,6 +23,8 @@ type Control struct {
 	Twice Run
 	// Volatile are the paths whose contents differ from control to control.
 	Volatile map[string]bool
+	// Kept are those of them that some control leaves as they had been.
+	Kept map[string]bool
 	// Next is the status of the user's own next run.
 	Next int
 }
@@ -30,18 +32,24 @@ type Control struct {
 // Faulted is what one experiment showed.
 type Faulted struct {
 	Run
-	Killed   bool     // by the experiment's own choice
-	Stuck    bool     // the experiment kept it from removing something
+	Killed bool // by the experiment's own choice
+	// Stuck are the paths that the experiment kept it from removing, by canonical
+	// names.
+	Stuck    []string
 	Hang     string   // what did not end, or ""
 	Orphans  []string // "PID NAME"
 	Escapes  []string // paths outside the tree that it tried to change
 	SyncLost string   // the file whose failed sync was passed over, or ""
-	// Names are the paths that it left changed, as they are on disk.
-	Names []string
+	// Names are the paths that it left changed.
+	Names []Name
 
 	Next  Next
 	Check Check
 }
+
+// Name is a path as it is on disk, where a message names it, and as it is the
+// same in every run.
+type Name struct{ OnDisk, Canonical string }
 
 // Next is the run after the faulted one.
 type Next struct {
@@ -72,8 +80,7 @@ type judge struct {
 func (j judge) facts() facts {
 	return facts{
 		hang: j.f.Hang != "", orphan: len(j.f.Orphans) > 0, escape: len(j.f.Escapes) > 0,
-		killed:  j.f.Killed,
-		stuck:   j.f.Stuck,
+		killed: j.f.Killed, stuck: j.stuck(),
 		checked: j.f.Check.Given, checkFails: j.f.Check.Failed,
 		asStatus: j.f.Status == j.Once.Status,
 		left:     j.left(),
@@ -102,10 +109,10 @@ func (j judge) next() next {
 			return nextNames
 		}
 		return nextFails
-	case got.Own:
-		return nextAsControl
 	case got.Status != want:
 		return nextOther
+	case got.Own:
+		return nextAsControl
 	case len(j.wrong(got.Tree)) == 0:
 		return nextAsControl
 	case len(j.bad(got.Tree)) == 0:
@@ -118,12 +125,13 @@ func (j judge) next() next {
 
 // reference is the status that the next run should end with. Where the faulted
 // run had completed the effect, though it reported failure, that is the second
-// control's: after a complete commit there is rightly nothing to commit.
+// control's: after a complete commit there is rightly nothing to commit. What it
+// left besides does not undo the effect.
 func (j judge) reference() int {
 	switch {
 	case j.f.Next.Own:
 		return j.Control.Next
-	case !j.asBefore() && len(j.wrong(j.f.Tree)) == 0:
+	case !j.asBefore() && len(j.bad(j.f.Tree)) == 0:
 		return j.Twice.Status
 	}
 	return j.Once.Status
@@ -137,11 +145,19 @@ func (j judge) at(d tree.Delta, path string) tree.Entry {
 	return j.Base[path]
 }
 
-// asControl reports whether a path is as after one control run or after two.
+// asControl reports whether a path is as after one control run or after two. One
+// whose contents vary is not where it stands as before, and every control had
+// changed it.
 func (j judge) asControl(path string, e tree.Entry) bool {
-	volatile := j.Volatile[path]
-	return tree.Same(e, j.at(j.Once.Tree, path), volatile) ||
-		j.hasTwice() && tree.Same(e, j.at(j.Twice.Tree, path), volatile)
+	return j.alike(path, e, j.Once) || j.hasTwice() && j.alike(path, e, j.Twice)
+}
+
+func (j judge) alike(path string, e tree.Entry, control Run) bool {
+	want := j.at(control.Tree, path)
+	if !j.Volatile[path] || tree.Same(e, want, false) {
+		return tree.Same(e, want, false)
+	}
+	return tree.Same(e, want, true) && (j.Kept[path] || !tree.Same(e, j.Base[path], false))
 }
 
 func (j judge) hasTwice() bool { return j.Twice.Status == j.Once.Status }
@@ -173,13 +189,13 @@ func (j judge) extra(path string) bool {
 func (j judge) torn() []string {
 	return slices.DeleteFunc(j.bad(j.f.Next.Tree), func(path string) bool {
 		e := j.at(j.f.Next.Tree, path)
-		return tree.Same(e, j.Base[path], j.Volatile[path]) || e.Grown && j.at(j.Once.Tree, path).Grown
+		return tree.Same(e, j.Base[path], false) || e.Grown && j.at(j.Once.Tree, path).Grown
 	})
 }
 
 func (j judge) asBefore() bool {
 	for path, e := range j.f.Tree {
-		if !tree.Same(e, j.Base[path], j.Volatile[path]) {
+		if !tree.Same(e, j.Base[path], false) {
 			return false
 		}
 	}
@@ -196,43 +212,6 @@ func (j judge) paths(d tree.Delta) []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
-
-// named is the path, of those that the faulted run had left, that the next run's
-// output names; "" if none.
-func (j judge) named() string {
-	for _, path := range j.f.Names {
-		if mentions(j.f.Next.Output, path) || mentions(j.f.Next.Output, base(path)) {
-			return path
-		}
-	}
-	return ""
-}
-
-// mentions reports whether text holds name as a word of its own.
-func mentions(text, name string) bool {
-	for from := 0; ; {
-		i := strings.Index(text[from:], name)
-		if i < 0 {
-			return false
-		}
-		start, end := from+i, from+i+len(name)
-		if (start == 0 || !inName(text[start-1])) && (end == len(text) || !inName(text[end]) || endsSentence(text[end:])) {
-			return true
-		}
-		from = start + 1
-	}
-}
-
-func inName(c byte) bool {
-	return c == '_' || c == '-' || c == '.' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
-}
-
-// endsSentence reports whether what follows a name is a full stop.
-func endsSentence(rest string) bool {
-	return rest[0] == '.' && (len(rest) == 1 || !inName(rest[1]))
-}
-
-func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 func (j judge) cause(v Verdict) string {
 	switch v {
@@ -295,6 +274,11 @@ func (j judge) litter() []string {
 	if j.f.Status == j.Once.Status && !j.f.Killed {
 		d = j.f.Tree
 	}
+	return j.extras(d)
+}
+
+// extras lists the paths in d that are there neither before nor in any control.
+func (j judge) extras(d tree.Delta) []string {
 	return slices.DeleteFunc(j.wrong(d), func(p string) bool { return !j.extra(p) })
 }
 

@@ -51,7 +51,7 @@ type Judgement struct {
 type facts struct {
 	hang, orphan, escape bool
 	killed               bool // by the experiment, and not an error
-	stuck                bool // the experiment kept it from removing something
+	stuck                bool // the experiment kept it from removing what is in the way
 	checked, checkFails  bool
 	asStatus             bool // the faulted run ended as the control
 	left                 left
@@ -105,7 +105,7 @@ func passed(f facts) (Verdict, bool) {
 	switch {
 	case f.left == leftAsControl && !f.syncLost:
 		return Tolerated, false
-	case f.left == leftExtra && !f.syncLost:
+	case f.left == leftExtra && (!f.syncLost || f.checked):
 		return Litter, true
 	case f.checked:
 		return Differs, false // the user's check knows better than we do

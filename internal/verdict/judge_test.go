@@ -1,0 +1,261 @@
+package verdict
+
+import (
+	"crypto/sha256"
+	"strings"
+	"testing"
+
+	"faultlab/internal/tree"
+)
+
+func file(text string) tree.Entry {
+	return tree.Entry{Kind: tree.File, Perm: 0o644, Size: int64(len(text)), Sum: sha256.Sum256([]byte(text)), Head: text}
+}
+
+func grown(text string) tree.Entry {
+	e := file(text)
+	e.Grown = true
+	return e
+}
+
+// saver is a program that reads state, writes it anew and keeps a log; a second
+// run of it finds nothing to do and ends with status 4.
+func saver() Control {
+	return Control{
+		Base:  tree.Snapshot{"state": file("old"), "log": file("1")},
+		Once:  Run{0, tree.Delta{"state": file("new"), "log": grown("12")}},
+		Twice: Run{4, tree.Delta{"state": file("new"), "log": grown("12")}},
+	}
+}
+
+// done is the next run that ends as saver's first control.
+func done() Next { return Next{Run: saver().Once} }
+
+func erring(d tree.Delta, n Next) Faulted { return Faulted{Run: Run{1, d}, Next: n} }
+
+func killed(d tree.Delta, n Next) Faulted {
+	return Faulted{Run: Run{137, d}, Killed: true, Next: n}
+}
+
+// with is a delta of several files by name and text.
+func with(pairs ...string) tree.Delta {
+	d := make(tree.Delta)
+	for i := 0; i < len(pairs); i += 2 {
+		d[pairs[i]] = file(pairs[i+1])
+	}
+	return d
+}
+
+// also adds files to a delta.
+func also(d tree.Delta, pairs ...string) tree.Delta {
+	out := with(pairs...)
+	for path, e := range d {
+		out[path] = e
+	}
+	return out
+}
+
+func namesOf(paths ...string) []Name {
+	var out []Name
+	for _, p := range paths {
+		out = append(out, Name{p, p})
+	}
+	return out
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	whole := saver().Once.Tree
+	lock := with("run.lock", "")
+	says := func(text string) Next { return Next{Run: Run{3, lock}, Output: text} }
+	left := func(f Faulted, paths ...string) Faulted { f.Names = namesOf(paths...); return f }
+	stuck := func(f Faulted, paths ...string) Faulted { f.Stuck = paths; return f }
+	checked := func(f Faulted, fails bool) Faulted {
+		f.Check = Check{Given: true, Failed: fails, Output: "bad\n"}
+		return f
+	}
+	littered := Next{Run: Run{0, also(whole, "run.lock", "")}}
+	tornNext := Next{Run: Run{0, with("state", "ne")}}
+	for _, test := range []struct {
+		name    string
+		f       Faulted
+		verdict Verdict
+		finding bool
+		cause   string
+	}{
+		{"over time", Faulted{Hang: "does not end within 1s"}, Hang, true, "does not end within 1s"},
+		{"a descendant", Faulted{Orphans: []string{"12 sleep", "13 sleep"}}, Orphan, true, "a process lives on: sleep"},
+		{"outside", Faulted{Escapes: []string{"/etc/x"}}, Escape, true, "writes outside the tree: /etc/x"},
+		{"the check", checked(Faulted{Run: Run{0, whole}, Next: done()}, true), Violated, true, "the check fails: bad"},
+		{"no harm", Faulted{Run: Run{0, whole}, Next: Next{Run: Run{4, whole}}}, Tolerated, false, ""},
+		{"litter and success", Faulted{Run: Run{0, also(whole, "tmp", "x")}}, Litter, true, "left behind, and never cleared: tmp"},
+		{"swallowed", Faulted{Run: Run{0, nil}}, Silent, true, "ends with status 0 as if all were well, but log is as before, state is as before"},
+		{"half of it, swallowed", Faulted{Run: Run{0, also(with("state", ""), "log", "12")}}, Silent, true, "ends with status 0 as if all were well, but state is empty"},
+		{"swallowed, the check holds", checked(Faulted{Run: Run{0, nil}}, false), Differs, false, ""},
+		{"sync", Faulted{Run: Run{0, whole}, SyncLost: "state"}, Silent, true, "a failed sync is reported as success: state"},
+		{"sync, the check holds", checked(Faulted{Run: Run{0, whole}, SyncLost: "state"}, false), Differs, false, ""},
+		{"sync and litter", Faulted{Run: Run{0, also(whole, "tmp", "x")}, SyncLost: "state"}, Silent, true, ""},
+		{"sync and litter, the check holds", checked(Faulted{Run: Run{0, also(whole, "tmp", "x")}, SyncLost: "state"}, false), Litter, true, ""},
+
+		{"in the way", left(erring(lock, says("open /x/run.lock: file exists")), "run.lock"), Refused, true, "run.lock is left behind and blocks the next run, which names it"},
+		{"in the way, killed", left(killed(lock, says("open /x/run.lock: file exists")), "run.lock"), Refused, false, ""},
+		{"in the way, stuck", stuck(left(erring(lock, says("run.lock")), "run.lock"), "run.lock"), Refused, false, ""},
+		{"in the way, other stuck", stuck(left(erring(lock, says("run.lock")), "run.lock"), "tmp"), Refused, true, ""},
+		{"wedged", left(erring(lock, says("another one runs")), "run.lock"), Wedged, true, "the next run fails without saying what is in its way; left behind: run.lock"},
+		{"wedged, killed", left(killed(lock, says("another one runs")), "run.lock"), Wedged, true, ""},
+		{"wedged, stuck", stuck(left(erring(lock, says("busy")), "run.lock"), "run.lock"), Wedged, true, ""},
+		{"names what is not left", erring(nil, says("run.lock: file exists")), Wedged, true, ""},
+
+		{"rolled back", erring(nil, done()), RolledBack, false, ""},
+		{"rolled back, killed", killed(nil, done()), RolledBack, false, ""},
+		{"healed", erring(with("tmp", "x"), done()), Healed, false, ""},
+		{"complete, reported as failed", erring(whole, Next{Run: Run{4, whole}}), Healed, false, ""},
+		{"complete but for litter", erring(also(whole, "tmp", ""), Next{Run: Run{4, also(whole, "tmp", "")}}), Litter, true, ""},
+		{"complete, and the next is not the second", erring(whole, Next{Run: Run{1, whole}}), Wedged, true, ""},
+		{"incomplete, and nothing to do", erring(with("state", "new"), Next{Run: Run{4, with("state", "new")}}), Wedged, true, ""},
+		{"litter", erring(lock, littered), Litter, true, "left behind, and never cleared: run.lock"},
+		{"litter, killed", killed(lock, littered), Litter, false, ""},
+		{"litter, stuck", stuck(erring(lock, littered), "run.lock"), Litter, false, ""},
+		{"litter, other stuck", stuck(erring(lock, littered), "state"), Litter, true, ""},
+		{"torn", erring(with("state", "ne"), tornNext), Torn, true, "state: neither old nor new, and the next run does not mend it"},
+		{"torn, killed", killed(with("state", "ne"), tornNext), Torn, true, ""},
+		{"torn, the check holds", checked(erring(with("state", "ne"), tornNext), false), Differs, false, ""},
+		{"log grown", erring(with("tmp", ""), Next{Run: Run{0, tree.Delta{"state": file("new"), "log": grown("1+12")}}}), Differs, false, ""},
+		{"log overwritten", erring(with("tmp", ""), Next{Run: Run{0, tree.Delta{"state": file("new"), "log": file("2")}}}), Torn, true, ""},
+		{"nothing done", erring(nil, Next{}), Differs, false, ""},
+
+		{"own next", erring(with("state", ""), Next{Own: true}), Healed, false, ""},
+		{"own next fails", left(erring(lock, Next{Own: true, Run: Run{1, nil}}), "run.lock"), Wedged, true, ""},
+	} {
+		j := Judge(saver(), test.f)
+		if j.Verdict != test.verdict || j.Finding != test.finding {
+			t.Errorf("%s: %v %v, not %v %v (%s)", test.name, j.Verdict, j.Finding, test.verdict, test.finding, j.Detail)
+		}
+		if test.cause != "" && j.Cause != test.cause {
+			t.Errorf("%s: because %q, not %q", test.name, j.Cause, test.cause)
+		}
+		if j.Finding && j.Cause == "" || j.Detail == "" {
+			t.Errorf("%s: says nothing: %+v", test.name, j)
+		}
+	}
+}
+
+// Where the control is a refusal, the same refusal is as control, and another
+// status is a failure.
+func TestJudgeRefusal(t *testing.T) {
+	t.Parallel()
+	c := Control{Base: tree.Snapshot{"lock": file("x")}, Once: Run{Status: 3}, Twice: Run{Status: 3}}
+	for _, test := range []struct {
+		name string
+		f    Faulted
+		want Verdict
+	}{
+		{"refuses", Faulted{Run: Run{Status: 3}, Next: Next{Run: Run{Status: 3}}}, Tolerated},
+		{"fails", Faulted{Run: Run{Status: 1}, Next: Next{Run: Run{Status: 3}}}, RolledBack},
+		{"takes the lock away", Faulted{Run: Run{3, tree.Delta{"lock": {}}}, Next: Next{}}, Silent},
+		{"gets through afterwards", Faulted{Run: Run{1, tree.Delta{"lock": {}}}, Next: Next{Run: Run{0, tree.Delta{"lock": {}}}}}, Differs},
+		{"fails ever after", Faulted{Run: Run{Status: 1}, Next: Next{Run: Run{Status: 1}}}, Wedged},
+	} {
+		if j := Judge(c, test.f); j.Verdict != test.want {
+			t.Errorf("%s: %v, not %v", test.name, j.Verdict, test.want)
+		}
+	}
+}
+
+// Of contents that vary only the kind counts and whether there are any; but what
+// stands as before, where every control has changed it, is not as control.
+func TestJudgeVolatile(t *testing.T) {
+	t.Parallel()
+	c := Control{
+		Base:     tree.Snapshot{"stamp": file("12:00")},
+		Once:     Run{0, with("stamp", "12:01")},
+		Twice:    Run{0, with("stamp", "12:02")},
+		Volatile: map[string]bool{"stamp": true},
+	}
+	ends := func(status int, d tree.Delta) Faulted {
+		return Faulted{Run: Run{status, d}, Next: Next{Run: Run{0, with("stamp", "12:04")}}}
+	}
+	for _, test := range []struct {
+		name string
+		f    Faulted
+		want Verdict
+	}{
+		{"another time", ends(0, with("stamp", "12:03")), Tolerated},
+		{"empty", ends(0, with("stamp", "")), Silent},
+		{"as before", ends(0, nil), Silent},
+		{"as before, reported", ends(1, nil), RolledBack},
+		{"written, and reported as failed", ends(1, with("stamp", "12:03")), Healed},
+	} {
+		if j := Judge(c, test.f); j.Verdict != test.want {
+			t.Errorf("%s: %v, not %v", test.name, j.Verdict, test.want)
+		}
+	}
+	c.Kept = map[string]bool{"stamp": true}
+	if j := Judge(c, ends(0, nil)); j.Verdict != Tolerated {
+		t.Errorf("a control keeps it, too: %v", j.Verdict)
+	}
+}
+
+// A program that appends is as control after one run and after two.
+func TestJudgeAppends(t *testing.T) {
+	t.Parallel()
+	c := Control{
+		Base: tree.Snapshot{"log": file("a")}, Once: Run{0, tree.Delta{"log": grown("ab")}}, Twice: Run{0, tree.Delta{"log": grown("abb")}},
+	}
+	for text, want := range map[string]Verdict{"ab": Healed, "abb": Healed, "abbb": Differs, "ab?b": Differs} {
+		f := erring(with("log", "ab"), Next{Run: Run{0, tree.Delta{"log": grown(text)}}})
+		if j := Judge(c, f); j.Verdict != want {
+			t.Errorf("%s: %v, not %v", text, j.Verdict, want)
+		}
+	}
+}
+
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		text, name string
+		want       bool
+	}{
+		{"open /x/run.lock: file exists", "run.lock", true},
+		{"run.lock", "run.lock", true},
+		{"see run.lock.", "run.lock", true},
+		{"see run.lock.\n", "run.lock", true},
+		{"see run.lock.bak", "run.lock", false},
+		{"my-run.lock exists", "run.lock", false},
+		{"rerun.lock, run.lock", "run.lock", true},
+		{"‘run.lock’ exists", "run.lock", true},
+		{"prérun.lock", "run.lock", false},
+		{"cannot get the lock", "lock", false},
+		{"a process is running", "a", false},
+		{"mkdir: cannot create directory ‘lock’: File exists", "lock", true},
+		{"'lock' exists", "lock", true},
+		{"open lock: file exists", "lock", true},
+		{"/x/lock exists", "lock", true},
+		{"clock: wrong", "lock", false},
+		{"anything", "", false},
+		{"", "run.lock", false},
+	} {
+		if got := mentions(test.text, test.name); got != test.want {
+			t.Errorf("%q in %q: %v", test.name, test.text, got)
+		}
+	}
+}
+
+// What varies between runs must not make two findings of one cause.
+func TestCauseIsCanonical(t *testing.T) {
+	t.Parallel()
+	f := erring(with("run.{1}.lock", ""), Next{Run: Run{1, nil}, Output: "open run.4711.lock: file exists"})
+	f.Names = []Name{{"run.4711.lock", "run.{1}.lock"}}
+	j := Judge(saver(), f)
+	if j.Verdict != Refused || strings.Contains(j.Cause, "4711") {
+		t.Errorf("%v: %s", j.Verdict, j.Cause)
+	}
+	f.Stuck = []string{"run.{2}.lock"}
+	if j := Judge(saver(), f); j.Finding {
+		t.Error("it could not be removed, and is a finding")
+	}
+	f.Stuck = []string{"run.{2}.lock.bak"}
+	if j := Judge(saver(), f); !j.Finding {
+		t.Error("another could not be removed, and it is none")
+	}
+}
