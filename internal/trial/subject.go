@@ -31,6 +31,8 @@ type subject struct {
 	name   string // … to NAME.stdout and NAME.stderr
 	env    []string
 	sentry *sentry // nil: nobody watches
+	actor  byte    // 0: the only one
+	gate   shim.Gate
 	calls  []string
 }
 
@@ -78,38 +80,62 @@ const grace = 200 * time.Millisecond
 
 // run runs a subject to its end. The error says that the run shows nothing.
 func (r *Runner) run(ctx context.Context, s *subject) (Outcome, error) {
-	null, err := os.Open(os.DevNull)
+	p, err := r.start(ctx, s)
 	if err != nil {
 		return Outcome{}, err
+	}
+	return p.wait(ctx)
+}
+
+// running is a subject that has been started.
+type running struct {
+	*shim.Run
+	runner         *Runner
+	subject        *subject
+	stdout, stderr *stream
+	unwatch        func() (why string)
+}
+
+func (r *Runner) start(ctx context.Context, s *subject) (*running, error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
 	}
 	defer null.Close()
 	stdout, err := newStream(filepath.Join(s.out, s.name+".stdout"))
 	if err != nil {
-		return Outcome{}, err
+		return nil, err
 	}
-	defer stdout.close()
 	stderr, err := newStream(filepath.Join(s.out, s.name+".stderr"))
 	if err != nil {
-		return Outcome{}, err
+		stdout.close()
+		return nil, err
 	}
-	defer stderr.close()
 	run, err := shim.Start(r.command(s, null, stdout, stderr), s.config())
 	if err != nil {
-		return Outcome{}, err
+		stdout.close()
+		stderr.close()
+		return nil, err
 	}
 	stdout.started()
 	stderr.started()
-	ended := r.watch.over(ctx, run, stdout, stderr)
-	exit, err := run.Wait(shim.Limits{Timeout: r.spec.Timeout, Grace: grace})
-	why := ended()
-	got := Outcome{Exit: exit, Ran: true, Stdout: stdout.finish(), Stderr: stderr.finish()}
+	return &running{run, r, s, stdout, stderr, r.watch.over(ctx, run, stdout, stderr)}, nil
+}
+
+// wait waits for the end. The error says that the run shows nothing.
+func (p *running) wait(ctx context.Context) (Outcome, error) {
+	defer p.stdout.close()
+	defer p.stderr.close()
+	exit, err := p.Run.Wait(shim.Limits{Timeout: p.runner.spec.Timeout, Grace: grace})
+	why := p.unwatch()
+	got := Outcome{Exit: exit, Ran: true, Stdout: p.stdout.finish(), Stderr: p.stderr.finish()}
 	if ctx.Err() != nil {
 		return Outcome{}, ctx.Err()
 	}
-	if s.sentry != nil {
-		got.Outside = s.sentry.outside
+	if p.subject.sentry != nil {
+		got.Outside = p.subject.sentry.outside
 	}
-	return r.limited(got, why, err)
+	return p.runner.limited(got, why, err)
 }
 
 // limited tells a subject that had to be ended from a run that shows nothing.
@@ -130,8 +156,13 @@ func (r *Runner) command(s *subject, stdin *os.File, stdout, stderr *stream) shi
 	for i, arg := range s.args {
 		args[i] = strings.ReplaceAll(arg, "{tree}", s.tree)
 	}
-	env := append(os.Environ(), "FAULTFS_TREE="+s.tree, "TMPDIR="+s.tmp)
-	env = append(env, s.env...)
+	// A name that is there twice is read by some as its first value.
+	own := append([]string{"FAULTFS_TREE=" + s.tree, "TMPDIR=" + s.tmp}, s.env...)
+	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
+	})
+	env = append(env, own...)
 	if s.start.Env != nil {
 		env = s.start.Env(env)
 	}
@@ -143,6 +174,9 @@ func (r *Runner) command(s *subject, stdin *os.File, stdout, stderr *stream) shi
 
 func (s *subject) config() shim.Config {
 	cfg := shim.Config{Tree: s.tree, Actor: 'A', Mark: "FAULTFS_TREE=" + s.tree}
+	if s.actor != 0 {
+		cfg.Actor, cfg.Mark, cfg.Gate = s.actor, s.env[0], s.gate
+	}
 	if s.sentry != nil {
 		cfg.Calls, cfg.OpenWrites, cfg.Outside = s.calls, true, true
 		cfg.Decider, cfg.Observer = s.sentry, s.sentry
