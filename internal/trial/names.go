@@ -78,17 +78,13 @@ func (t template) fixed() int {
 }
 
 // add makes a template of a name and its counterparts in the other runs: there
-// the first unstable name that is alike in each. A name without one stays as it
-// is: it came in one run only.
+// the unstable name that is most alike, and of several the first. A name without
+// one stays as it is: it came in one run only.
 func (p *Pattern) add(name string, others [][]string) {
 	alike := [][]string{strings.Split(name, "/")}
 	for _, names := range others {
-		for _, other := range names {
-			parts := strings.Split(other, "/")
-			if !p.stable[other] && p.similar(alike[0], parts) {
-				alike = append(alike, parts)
-				break
-			}
+		if parts := p.counterpart(alike[0], names); parts != nil {
+			alike = append(alike, parts)
 		}
 	}
 	t := template{first: p.holes}
@@ -109,6 +105,33 @@ func (p *Pattern) add(name string, others [][]string) {
 		return
 	}
 	p.templates = append(p.templates, t)
+}
+
+// counterpart is the name of another run that shares most with a, nil if none is
+// similar.
+func (p *Pattern) counterpart(a []string, names []string) []string {
+	var best []string
+	most := -1
+	for _, name := range names {
+		b := strings.Split(name, "/")
+		if p.stable[name] || !p.similar(a, b) {
+			continue
+		}
+		if n := shared(a, b); n > most {
+			best, most = b, n
+		}
+	}
+	return best
+}
+
+// shared is how many bytes two names of one depth have in common.
+func shared(a, b []string) int {
+	n := 0
+	for i := range a {
+		part := generalize([]string{a[i], b[i]})
+		n += len(part.head) + len(part.tail)
+	}
+	return n
 }
 
 // similar reports whether two names may be the same one but for what varies: as
