@@ -88,6 +88,14 @@ func (l *Log) note(run Run) {
 	}
 }
 
+// Note keeps what a reader of the report should know.
+func (l *Log) Note(format string, args ...any) {
+	if l.notes == nil {
+		l.notes = make(map[string]bool)
+	}
+	l.notes[fmt.Sprintf(format, args...)] = true
+}
+
 func (l *Log) step() {
 	if l.Progress != nil {
 		l.Progress(l.coverage.Ran+l.coverage.Void+l.coverage.Unreached+1, l.coverage.Planned)

@@ -99,7 +99,7 @@ func (r *Runner) setup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &subject{command: shell(r.spec.Setup), dir: r.base.Dir(), tree: r.base.Dir(), tmp: out, out: out, name: "setup"}
+	s := &subject{command: shell(r.spec.Setup), tree: r.base.Dir(), tmp: out, out: out, name: "setup"}
 	got, err := r.run(ctx, s)
 	switch {
 	case err != nil:
@@ -154,19 +154,19 @@ func (r *Runner) Do(ctx context.Context, c Case) (run Run, err error) {
 }
 
 func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) {
-	if c.Start.Prepare != nil {
-		undo, err := c.Start.Prepare(at.Tree(), at.Tmp())
-		if err != nil {
-			return Run{}, err
-		}
-		defer undo()
+	set, err := newSetting(c.Start, at)
+	if err != nil {
+		return Run{}, err
 	}
+	defer set.struck()
 	var run Run
 	s := r.sentry(c, at)
+	s.start = set
 	got, err := r.run(ctx, r.subject(c, at, s, "run"))
 	if err != nil {
 		return Run{}, err
 	}
+	got.Outside = set.names(got.Outside)
 	run.Subject, run.Ops, run.SyncLost, run.Stuck = got, s.steps, s.lost.path, s.stuck
 	if s.rules != nil && got.Hang == "" {
 		if unfired := s.rules.Unfired(); len(unfired) > 0 {
@@ -262,13 +262,18 @@ func (r *Runner) oracle(ctx context.Context, at *scratch.Copy, status, stdout, s
 	return r.run(ctx, sub)
 }
 
-// Judge puts a run into the verdict's terms.
+// Judge gives a run with faults its verdict.
 func (r *Runner) Judge(c verdict.Control, run Run) verdict.Judgement {
+	return verdict.Judge(c, r.Faulted(run))
+}
+
+// Faulted puts a run into the verdict's terms.
+func (r *Runner) Faulted(run Run) verdict.Faulted {
 	hang, orphans := run.Subject.Hang, run.Subject.Orphans
 	if hang == "" && run.Next.Hang != "" {
 		hang = "the next run " + run.Next.Hang
 	}
-	return verdict.Judge(c, verdict.Faulted{
+	return verdict.Faulted{
 		Run:      verdict.Run{Status: run.Subject.Status(), Tree: run.Tree},
 		Killed:   run.Subject.ByRule,
 		Stuck:    run.Stuck,
@@ -285,7 +290,7 @@ func (r *Runner) Judge(c verdict.Control, run Run) verdict.Judgement {
 			Given: run.Check.Ran, Failed: run.Check.Ran && (run.Check.Status() != 0 || run.Check.Hang != ""),
 			Output: run.Check.Text() + run.Check.Hang,
 		},
-	})
+	}
 }
 
 func lastLine(text string) string {

@@ -19,6 +19,7 @@ import (
 // case's rules decide on the rest.
 type sentry struct {
 	rules   *rule.Matcher // nil: none
+	start   *setting      // nil: the plain way
 	allowed []string      // directories and files outside that may be changed
 	touch   func(path string)
 	names   *Names
@@ -44,6 +45,7 @@ var refused = &rule.Rule{Action: rule.Action{Verb: rule.DoFail, Errno: rule.Errn
 
 // Decide implements shim.Decider.
 func (s *sentry) Decide(o *op.Op) (rule.Action, *rule.Rule) {
+	s.start.first()
 	if o.Changes() {
 		for _, path := range []string{o.Path, o.To} {
 			if path == "" {
@@ -59,6 +61,8 @@ func (s *sentry) Decide(o *op.Op) (rule.Action, *rule.Rule) {
 	if s.rules == nil || outside(o) {
 		return rule.Action{}, nil
 	}
+	s.mu.Lock() // at a gate operations are decided when they are let go
+	defer s.mu.Unlock()
 	return s.rules.Decide(o)
 }
 
@@ -81,7 +85,7 @@ func (s *sentry) trespass(o *op.Op, path string) bool {
 			return false // it fails by itself
 		}
 	}
-	if s.permits(path) {
+	if !s.start.denies(path) && (s.permits(path) || s.start.temporary(o, path)) {
 		return false
 	}
 	s.mu.Lock()

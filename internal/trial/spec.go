@@ -45,19 +45,6 @@ type Case struct {
 	Watch []string
 }
 
-// Start is how a subject comes to life. The zero value is the plain way: in the
-// copy, with the user's environment.
-type Start struct {
-	Dir string // working directory, "{tree}" in it; "" is the copy
-	// Program and Args, where they are not the Spec's.
-	Program string
-	Args    []string
-	Env     func(env []string) []string
-	// Prepare is called before each start in a case's copy, and may make
-	// directories and links in its scratch folder. What it returns undoes it.
-	Prepare func(tree, scratch string) (undo func(), err error)
-}
-
 // Run is what one case has shown.
 type Run struct {
 	Subject Outcome

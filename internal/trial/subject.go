@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,8 +22,7 @@ import (
 // subject is one program about to run in a copy.
 type subject struct {
 	command
-	start  Start
-	dir    string // working directory
+	start  *setting // nil: the plain way
 	tree   string
 	tmp    string
 	out    string // where its output goes …
@@ -48,17 +46,11 @@ func shell(text string) command { return command{"/bin/sh", []string{"sh", "-c",
 // subject is the program under test.
 func (r *Runner) subject(c Case, at *scratch.Copy, s *sentry, name string) *subject {
 	sub := &subject{
-		command: command{r.spec.Program, r.spec.Args}, start: c.Start,
-		dir: at.Tree(), tree: at.Tree(), tmp: at.Tmp(), out: at.Out(), name: name, sentry: s,
+		command: command{r.spec.Program, r.spec.Args},
+		tree:    at.Tree(), tmp: at.Tmp(), out: at.Out(), name: name, sentry: s,
 	}
-	if c.Start.Dir != "" {
-		sub.dir = c.Start.Dir
-	}
-	if c.Start.Program != "" {
-		sub.program = c.Start.Program
-	}
-	if c.Start.Args != nil {
-		sub.args = c.Start.Args
+	if s != nil {
+		sub.start = s.start
 	}
 	sub.calls = slices.Concat(op.TreeCalls(), c.Watch)
 	for _, rule := range c.Rules {
@@ -135,6 +127,9 @@ func (p *running) wait(ctx context.Context) (Outcome, error) {
 	if p.subject.sentry != nil {
 		got.Outside = p.subject.sentry.outside
 	}
+	if refused := p.subject.start.refusal(got); refused != nil {
+		return Outcome{}, refused
+	}
 	return p.runner.limited(got, why, err)
 }
 
@@ -152,24 +147,17 @@ func (r *Runner) limited(got Outcome, why string, err error) (Outcome, error) {
 }
 
 func (r *Runner) command(s *subject, stdin *os.File, stdout, stderr *stream) shim.Command {
-	args := make([]string, len(s.args))
-	for i, arg := range s.args {
-		args[i] = strings.ReplaceAll(arg, "{tree}", s.tree)
+	set := s.start
+	if set == nil {
+		set = &setting{tree: s.tree}
 	}
-	// A name that is there twice is read by some as its first value.
-	own := append([]string{"FAULTFS_TREE=" + s.tree, "TMPDIR=" + s.tmp}, s.env...)
-	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
-	})
-	env = append(env, own...)
-	if s.start.Env != nil {
-		env = s.start.Env(env)
-	}
-	return shim.Command{
-		Path: s.program, Args: args, Env: env, Dir: strings.ReplaceAll(s.dir, "{tree}", s.tree),
+	own := []string{"FAULTFS_TREE=" + s.tree, "TMPDIR=" + s.tmp, "PWD=" + set.dir()}
+	cmd := shim.Command{
+		Env: set.environ(append(own, s.env...)), Dir: set.dir(),
 		Stdin: stdin, Stdout: stdout.in, Stderr: stderr.in,
 	}
+	cmd.Path, cmd.Args = set.invocation(s.program, s.args)
+	return cmd
 }
 
 func (s *subject) config() shim.Config {
@@ -227,9 +215,9 @@ func (s *stream) Write(p []byte) (int, error) {
 		if s.head.Len() < keptText {
 			s.head.Write(kept[:min(len(kept), keptText-s.head.Len())])
 		}
-		if _, err := s.file.Write(kept); err != nil {
-			return 0, err
-		}
+		// A full disk must not stop the reading, for then the program would wait;
+		// the watchdog ends it.
+		_, _ = s.file.Write(kept)
 	}
 	s.size += int64(len(p))
 	return len(p), nil

@@ -15,6 +15,7 @@ const (
 	Torn               // a file is neither old nor new, and the next run does not mend it
 	Silent             // reported as done, and it is not
 	Bypassed           // the control refused, and this start got through
+	Crashed            // ended by what no program should meet, such as SIGSEGV
 	Wedged             // the next run fails and does not say why
 	Refused            // the next run fails and names what is in its way
 	Litter             // files that nobody will clear
@@ -27,7 +28,7 @@ const (
 	end
 )
 
-var names = [end]string{"none", "escape", "violated", "torn", "silent", "bypassed", "wedged",
+var names = [end]string{"none", "escape", "violated", "torn", "silent", "bypassed", "crashed", "wedged",
 	"refused", "litter", "orphan", "hang", "differs", "healed", "rolled-back", "tolerated"}
 
 func (v Verdict) String() string {
