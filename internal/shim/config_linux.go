@@ -62,6 +62,9 @@ type Config struct {
 	Gate     Gate     // may be nil; it is asked before the Decider
 	Outside  bool     // show operations outside the tree too
 	Names    bool     // fill in op.Proc and op.Script, at the price of two more look-ups
+	// Recording, where it is set, takes down all changes. Calls must hold
+	// RecordCalls then, OpenWrites be set, and standard output be a file.
+	Recording *Recording
 	// Mark is a NAME=VALUE in the subject's environment that no other run of
 	// this supervisor has. By it a process that left its family and its process
 	// group, and called nothing, is still known as this run's while several

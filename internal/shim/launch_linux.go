@@ -19,6 +19,11 @@ func Start(cmd Command, cfg Config) (*Run, error) {
 		return nil, err
 	}
 	r := newRun(cfg, root)
+	if cfg.Recording != nil {
+		if r.rec, err = newRecorder(r, cmd.Stdout); err != nil {
+			return nil, err
+		}
+	}
 	launched := make(chan error)
 	go r.launch(cmd, launched)
 	if err := <-launched; err != nil {

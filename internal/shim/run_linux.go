@@ -29,7 +29,8 @@ type Run struct {
 	op      op.Op          // the operation being decided
 	leaders map[int]int    // thread -> process
 	breaks  breaks
-	shared  []string // files in the tree that are mapped, not yet for writing
+	rec     *recorder // nil: nobody records
+	shared  []string  // files in the tree that are mapped, not yet for writing
 
 	// answer guards every answer: once killed is set, none is given.
 	answer sync.Mutex
@@ -170,6 +171,9 @@ func (r *Run) handle(n *notification) {
 		r.proceed(n)
 	case c.shape == nil:
 		r.watchCall(c, n)
+		if r.rec != nil {
+			r.rec.watch(c, n)
+		}
 		r.proceed(n)
 	case r.repeated(n):
 	default:
@@ -194,10 +198,16 @@ func (r *Run) decide(c *call, n *notification) {
 		return
 	}
 	action, fired := r.ask(o)
+	if fired == nil && r.rec != nil && r.rec.perform(c, n, o) {
+		return
+	}
 	if fired == nil {
 		r.proceed(n)
 		r.saw(o, Result{})
 		return
+	}
+	if r.rec != nil {
+		r.rec.struck(n, o, action)
 	}
 	r.act(&held{notification: *n, call: c, op: *o, action: action, rule: fired})
 }
@@ -309,6 +319,9 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 	r.acting.Wait()
 	r.reapFamily()
 	r.reapFirst()
+	if r.rec != nil {
+		r.rec.finish()
+	}
 	r.look.close()
 	_ = unix.Close(r.listener)
 	discharge(r)
