@@ -24,7 +24,7 @@ var mayImport = map[string]string{
 	"internal/verdict": "internal/tree",
 	"internal/report":  "",
 	"internal/scratch": "internal/tree",
-	"internal/trial":   "internal/launch internal/shim internal/scratch internal/report internal/verdict internal/tree internal/rule internal/op",
+	"internal/trial":   "internal/launch internal/record internal/shim internal/scratch internal/report internal/verdict internal/tree internal/rule internal/op",
 	"internal/sweep":   "internal/trial internal/report internal/rule internal/op",
 	"internal/place":   "internal/trial internal/launch internal/report internal/verdict internal/tree internal/op",
 	"internal/cli":     "internal/sweep internal/place internal/trial internal/report internal/shim internal/rule internal/op",

@@ -162,7 +162,7 @@ func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) 
 	var run Run
 	s := r.sentry(c, at)
 	s.start = set
-	got, err := r.run(ctx, r.subject(c, at, s, "run"))
+	got, err := r.first(ctx, c, at, s)
 	if err != nil {
 		return Run{}, err
 	}
@@ -176,8 +176,8 @@ func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) 
 	if run.Tree, run.Names, err = r.delta(at); err != nil {
 		return Run{}, err
 	}
-	if got.Hang != "" {
-		return run, nil // what stands there was cut off by us
+	if got.Hang != "" || c.Record != nil || c.State != nil && c.State.Alone {
+		return run, nil // what stands there was cut off by us, or is all that is asked
 	}
 	if run.Next, err = r.next(ctx, at, s); err != nil {
 		return Run{}, err
@@ -187,6 +187,19 @@ func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) 
 	}
 	run.Check, err = r.check(ctx, at, run.Subject)
 	return run, err
+}
+
+// first is the subject's run, or what stands in for it.
+func (r *Runner) first(ctx context.Context, c Case, at *scratch.Copy, s *sentry) (Outcome, error) {
+	if c.State != nil {
+		return r.inherit(c.State, at)
+	}
+	sub := r.subject(c, at, s, "run")
+	if c.Record != nil {
+		sub.recording = &shim.Recording{Record: c.Record, Tmp: at.Tmp()}
+		sub.calls = append(sub.calls, shim.RecordCalls()...)
+	}
+	return r.run(ctx, sub)
 }
 
 // sentry for one case's subject.

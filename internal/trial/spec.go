@@ -16,6 +16,7 @@ package trial
 import (
 	"time"
 
+	"faultlab/internal/record"
 	"faultlab/internal/rule"
 	"faultlab/internal/shim"
 	"faultlab/internal/tree"
@@ -43,6 +44,11 @@ type Case struct {
 	Start  Start
 	// Watch lists further system calls that are to be seen.
 	Watch []string
+	// State, where it is set, is what a crash has left: the subject does not run.
+	State *State
+	// Record, where it is set, takes down the subject's run, and only that run is
+	// made.
+	Record *record.Record
 }
 
 // Run is what one case has shown.

@@ -32,6 +32,8 @@ type subject struct {
 	actor  byte    // 0: the only one
 	gate   shim.Gate
 	calls  []string
+	// recording, where it is set, takes the run down.
+	recording *shim.Recording
 }
 
 // command is what is executed.
@@ -94,7 +96,11 @@ func (r *Runner) start(ctx context.Context, s *subject) (*running, error) {
 		return nil, err
 	}
 	defer null.Close()
-	stdout, err := newStream(filepath.Join(s.out, s.name+".stdout"))
+	open := newStream
+	if s.recording != nil {
+		open = newFileStream
+	}
+	stdout, err := open(filepath.Join(s.out, s.name+".stdout"))
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +174,7 @@ func (s *subject) config() shim.Config {
 	if s.sentry != nil {
 		cfg.Calls, cfg.OpenWrites, cfg.Outside = s.calls, true, true
 		cfg.Decider, cfg.Observer = s.sentry, s.sentry
+		cfg.Recording = s.recording
 	}
 	return cfg
 }
@@ -179,6 +186,7 @@ type stream struct {
 	out  *os.File
 	file *os.File
 	done chan struct{}
+	own  bool // the program writes to the file by itself
 
 	mu   sync.Mutex
 	size int64
@@ -200,6 +208,9 @@ func newStream(path string) (*stream, error) {
 // started gives up the program's end, which it has now, and reads the other.
 func (s *stream) started() {
 	_ = s.in.Close()
+	if s.own {
+		return
+	}
 	go func() {
 		defer close(s.done)
 		_, _ = io.Copy(s, s.out)
@@ -229,6 +240,9 @@ const keptText = 64 << 10
 func (s *stream) tooMuch() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.own {
+		return s.grown() > mostOutput
+	}
 	return s.size > mostOutput
 }
 
@@ -236,6 +250,9 @@ func (s *stream) tooMuch() bool {
 // print has ended.
 func (s *stream) finish() string {
 	<-s.done
+	if s.own {
+		return s.reread()
+	}
 	return s.head.String()
 }
 
