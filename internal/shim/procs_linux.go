@@ -66,10 +66,33 @@ const exterminatePause = 500 * time.Microsecond
 // endLimit is how long it may take to end what was killed.
 const endLimit = 10 * time.Second
 
+// Crowded reports whether the subject has more living processes than limit. It
+// stops them to count, since among very many the count would never end, and
+// lets them go on only where there are not so many.
+func (r *Run) Crowded(limit int) bool {
+	r.signalGroup(unix.SIGSTOP)
+	if len(r.members()) > limit {
+		return true
+	}
+	r.signalGroup(unix.SIGCONT)
+	return false
+}
+
+// signalGroup reaches all processes that never left the first one's group at
+// once.
+func (r *Run) signalGroup(sig syscall.Signal) {
+	if pid := r.unreaped(); pid != 0 {
+		_ = unix.Kill(-pid, sig)
+	}
+}
+
 // exterminate kills the subject's processes until none is left, or says which
-// cannot be killed. Answers must have stopped.
+// cannot be killed. Answers must have stopped. One that forks and ends faster
+// than a list of processes can be read is met by its group: the kernel kills all
+// of that at once, and a fork under way with it.
 func (r *Run) exterminate() {
 	for limit := time.Now().Add(endLimit); time.Now().Before(limit); {
+		r.signalGroup(unix.SIGKILL)
 		for _, pid := range r.members() {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}

@@ -4,6 +4,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,10 +13,11 @@ import (
 	"faultlab/internal/shim"
 )
 
-// watchdog ends what would eat the machine: a run that prints without end, and
-// all of them when the scratch disk runs full.
+// watchdog ends what would eat the machine: a run that prints or forks without
+// end, and all of them when the scratch disk runs full.
 type watchdog struct {
 	dir  string
+	base int // threads on the machine when it began
 	quit chan struct{}
 	mu   sync.Mutex
 	runs map[*watched]bool
@@ -31,10 +33,11 @@ type watched struct {
 const (
 	watchPause = 100 * time.Millisecond
 	leastFree  = 64 << 20 // bytes
+	crowd      = 1000     // processes of one run
 )
 
 func newWatchdog(dir string) *watchdog {
-	w := &watchdog{dir: dir, quit: make(chan struct{}), runs: make(map[*watched]bool)}
+	w := &watchdog{dir: dir, base: threads(), quit: make(chan struct{}), runs: make(map[*watched]bool)}
 	go w.watch()
 	return w
 }
@@ -55,7 +58,7 @@ func (w *watchdog) watch() {
 }
 
 func (w *watchdog) look() {
-	full := w.full()
+	full, crowded := w.full(), threads() > w.base+crowd
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for d := range w.runs {
@@ -64,8 +67,20 @@ func (w *watchdog) look() {
 			d.end("fills the disk: less than 64 MiB are left for copies")
 		case d.printsTooMuch():
 			d.end("prints without end: more than 64 MiB")
+		case crowded && d.run.Crowded(crowd):
+			d.end(fmt.Sprintf("forks without end: more than %d processes", crowd))
 		}
 	}
+}
+
+// threads is how many the machine has: one call, while counting a run's own
+// takes a look at each.
+func threads() int {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	return int(info.Procs)
 }
 
 func (w *watchdog) full() bool {
