@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,13 +83,11 @@ func (e *experiment) run(std streams, args []string, p planner) error {
 	ctx, stop := interruptible()
 	defer stop()
 	r, err := e.perform(ctx, std, p, only)
-	if err != nil {
+	if r == nil {
 		return err
 	}
-	if err := e.outputs.write(std, r); err != nil {
-		return err
-	}
-	return e.status(r)
+	// What was found is told, also where the copies could not be cleared away.
+	return cmp.Or(errors.Join(err, e.outputs.write(std, r)), e.status(r))
 }
 
 // perform makes the copies, the controls and the cases.

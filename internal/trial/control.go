@@ -5,14 +5,12 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"faultlab/internal/op"
-	"faultlab/internal/shim"
 	"faultlab/internal/tree"
 	"faultlab/internal/verdict"
 )
@@ -46,7 +44,7 @@ func (r *Runner) Control(ctx context.Context, c Case) (*Controls, error) {
 	if err == nil {
 		err = r.agree(runs)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errAnyway) {
 		// Perhaps it cannot stand a copy of itself: a port, a fixed path.
 		exclusive = true
 		if runs, err = r.inTurn(ctx, c); err == nil {
@@ -123,16 +121,18 @@ func (r *Runner) sound(run *Run) error {
 		Outcome
 	}{{"the program", run.Subject}, {"the next run", run.Next}} {
 		switch {
-		case o.Hang != "":
+		case o.Late:
 			return unfit("%s %s without any fault; does it wait for input, or is --timeout too short?", o.what, o.Hang)
+		case o.Hang != "":
+			return anyway(unfit("%s %s, without any fault", o.what, o.Hang))
 		case len(o.Orphans) > 0:
-			return unfit("%s leaves a process behind without any fault (%s): keep it in the foreground", o.what, o.Orphans[0])
+			return anyway(unfit("%s leaves a process behind without any fault (%s): keep it in the foreground", o.what, o.Orphans[0]))
 		case len(o.Outside) > 0:
-			return r.trespass(o.what, o.Outside[0])
+			return anyway(r.Trespass(o.what, o.Outside[0]))
 		}
 	}
-	if c := run.Check; c.Ran && (c.Status() != 0 || c.Hang != "") {
-		return unfit("the check fails without any fault: status %d%s%s", c.Status(), c.Hang, lastLine(c.Text()))
+	if err := r.soundCheck(run.Check); err != nil {
+		return err
 	}
 	if r.spec.Next != "" && run.Next.Status() != 0 {
 		return unfit("the next run %q fails without any fault: status %d%s", r.spec.Next, run.Next.Status(), lastLine(run.Next.Text()))
@@ -140,16 +140,13 @@ func (r *Runner) sound(run *Run) error {
 	return nil
 }
 
-func (r *Runner) trespass(what, path string) error {
+// Trespass says why a program that changes what is not the experiment's cannot be
+// looked at.
+func (r *Runner) Trespass(what, path string) error {
 	if r.origin != "" && within(path, r.origin) {
 		return unfit("%s wants to change %s in the original tree, which stays untouched: write {tree} where the command names it", what, path)
 	}
 	return unfit("%s wants to change %s, outside of the tree: if that is meant, say --allow %s", what, path, path)
-}
-
-// unfit is a void whose reason is the user's to mend.
-func unfit(format string, args ...any) error {
-	return &shim.Void{Reasons: []string{fmt.Sprintf(format, args...)}}
 }
 
 // learn finds out which names and contents vary, and makes the reference.

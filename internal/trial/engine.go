@@ -25,20 +25,23 @@ const attempts = 3
 // returns are done, too. It stops early when the context ends; the error is then
 // the context's, and what was judged stands.
 func (r *Runner) All(ctx context.Context, jobs int, cases []Case, judge func(Result) []Case) error {
-	q := &queue{cases: cases, results: make(map[int]Result)}
-	q.more = sync.NewCond(&q.mu)
+	return all(ctx, jobs, cases, r.Do, judge)
+}
+
+func all(ctx context.Context, jobs int, cases []Case, do func(context.Context, Case) (Run, error), judge func(Result) []Case) error {
+	q := newQueue(cases)
 	stop := context.AfterFunc(ctx, q.close)
 	defer stop()
 	var workers sync.WaitGroup
 	for range jobs {
 		workers.Go(func() {
-			for {
+			for ctx.Err() == nil {
 				i, c, ok := q.take()
 				if !ok {
 					return
 				}
-				run, err := r.persist(ctx, c)
-				q.done(i, Result{c, run, err}, ctx, judge)
+				run, err := persist(ctx, c, do)
+				q.done(ctx, i, Result{c, run, err}, judge)
 			}
 		})
 	}
@@ -47,9 +50,9 @@ func (r *Runner) All(ctx context.Context, jobs int, cases []Case, judge func(Res
 }
 
 // persist does a case until it has taken place.
-func (r *Runner) persist(ctx context.Context, c Case) (run Run, err error) {
+func persist(ctx context.Context, c Case, do func(context.Context, Case) (Run, error)) (run Run, err error) {
 	for range attempts {
-		if run, err = r.Do(ctx, c); err == nil || ctx.Err() != nil {
+		if run, err = do(ctx, c); err == nil || ctx.Err() != nil {
 			break
 		}
 	}
@@ -65,6 +68,12 @@ type queue struct {
 	judged  int
 	results map[int]Result // done, and waiting for those before them
 	closed  bool
+}
+
+func newQueue(cases []Case) *queue {
+	q := &queue{cases: cases, results: make(map[int]Result)}
+	q.more = sync.NewCond(&q.mu)
+	return q
 }
 
 func (q *queue) close() {
@@ -91,7 +100,7 @@ func (q *queue) take() (int, Case, bool) {
 	return i, c, true
 }
 
-func (q *queue) done(i int, res Result, ctx context.Context, judge func(Result) []Case) {
+func (q *queue) done(ctx context.Context, i int, res Result, judge func(Result) []Case) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	defer q.more.Broadcast()

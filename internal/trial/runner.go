@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,7 +116,11 @@ func (r *Runner) setup(ctx context.Context) error {
 // Close removes the scratch space.
 func (r *Runner) Close() error {
 	r.watch.stop()
-	return r.space.Close()
+	err := r.space.Close()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // another's start took the emptied folder for a dead one's
+	}
+	return err
 }
 
 // Base is what every case starts from.

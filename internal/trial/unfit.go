@@ -1,0 +1,41 @@
+//go:build linux
+
+package trial
+
+import (
+	"errors"
+	"fmt"
+
+	"faultlab/internal/shim"
+)
+
+// unfit is a void whose reason is the user's to mend.
+func unfit(format string, args ...any) error {
+	return &shim.Void{Reasons: []string{fmt.Sprintf(format, args...)}}
+}
+
+// errAnyway marks what is no better where the program runs alone.
+var errAnyway = errors.New("alone, too")
+
+// reason is an error that errAnyway marks.
+type reason struct{ error }
+
+func anyway(err error) error { return reason{err} }
+
+func (r reason) Unwrap() error        { return r.error }
+func (r reason) Is(target error) bool { return target == errAnyway }
+
+// soundCheck says why the user's check is no oracle.
+func (r *Runner) soundCheck(c Outcome) error {
+	switch status := c.Status(); {
+	case !c.Ran:
+		return nil
+	case c.Hang != "":
+		return unfit("the check %q %s", r.spec.Check, c.Hang)
+	case status == 126 || status == 127:
+		return anyway(unfit("the check %q cannot be run: status %d%s", r.spec.Check, status, lastLine(c.Text())))
+	case status != 0:
+		return unfit("the check %q fails without any fault: status %d%s", r.spec.Check, status, lastLine(c.Text()))
+	}
+	return nil
+}
