@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -31,6 +32,7 @@ type experiment struct {
 	flags   *pflag.FlagSet
 	name    string
 	args    []string // the program and its arguments, as typed
+	words   []string // arguments that were taken for files, though they could be mere words
 }
 
 // study is one experiment's own part.
@@ -39,6 +41,11 @@ type study interface {
 	Cases() []trial.Case
 	// Judge gives a result to the log, and returns what to try on top of it.
 	Judge(trial.Result) []trial.Case
+}
+
+// completer is a study whose choices are only known in full with the program.
+type completer interface {
+	Complete(trial.Case) trial.Case
 }
 
 // planner makes a study of what the controls showed. Its parse reads a choice.
@@ -108,6 +115,11 @@ func (e *experiment) perform(ctx context.Context, std streams, p planner, only [
 	cases := only
 	if cases == nil {
 		cases = s.Cases()
+	} else if c, ok := s.(completer); ok {
+		cases[0] = c.Complete(cases[0])
+	}
+	if len(cases) == 0 {
+		log.Nothing(idle(controls))
 	}
 	jobs := e.spec.Jobs
 	if controls.Exclusive {
@@ -144,13 +156,34 @@ func interruptible() (context.Context, func()) {
 	signals := make(chan os.Signal, 1)
 	shim.NotifyRelayed(signals)
 	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-ctx.Done():
+		for ctx.Err() == nil {
+			select {
+			case sig := <-signals:
+				if stops(sig) {
+					cancel()
+				}
+			case <-ctx.Done():
+			}
 		}
 	}()
 	return ctx, cancel
+}
+
+// stops reports whether a signal asks us to end: one that continues us does not.
+func stops(sig os.Signal) bool {
+	switch sig {
+	case syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
+		return true
+	}
+	return false
+}
+
+// idle says why there is nothing to try.
+func idle(c *trial.Controls) string {
+	if len(c.Steps) == 0 {
+		return "the program did nothing in the tree: it starts in a copy of what --tree and --setup give, and {tree} is the path of that"
+	}
+	return fmt.Sprintf("none of the %d operations of the program in the tree is among the kinds, paths and faults that were asked for", len(c.Steps))
 }
 
 // resolve finds the program and the files that its arguments name, as the user
@@ -180,45 +213,12 @@ func (e *experiment) resolve(args []string, relative bool) error {
 			return err
 		}
 	}
-	cmd, err := subject(streams{in: os.Stdin}, args)
-	if err != nil {
-		return err
-	}
-	if e.spec.Program, err = filepath.Abs(cmd.Path); err != nil {
+	var err error
+	if e.spec.Program, err = e.program(args); err != nil {
 		return err
 	}
 	e.spec.Args = e.located(args, relative)
 	return nil
-}
-
-// located makes arguments that name files mean the same in a copy.
-func (e *experiment) located(args []string, relative bool) []string {
-	out := []string{args[0]}
-	for _, arg := range args[1:] {
-		out = append(out, e.locate(arg, relative))
-	}
-	return out
-}
-
-func (e *experiment) locate(arg string, relative bool) string {
-	if arg == "" || arg[0] == '-' || filepath.IsAbs(arg) || strings.Contains(arg, "{tree}") {
-		return arg
-	}
-	root, _ := shim.ResolveTree(e.spec.Tree)
-	if _, err := os.Lstat(filepath.Join(root, arg)); e.spec.Tree != "" && err == nil {
-		if relative {
-			return arg
-		}
-		return filepath.Join("{tree}", arg)
-	}
-	abs, err := filepath.Abs(arg)
-	if _, missing := os.Lstat(abs); err != nil || missing != nil {
-		return arg
-	}
-	if rest, err := filepath.Rel(root, abs); e.spec.Tree != "" && err == nil && filepath.IsLocal(rest) {
-		return filepath.Join("{tree}", rest)
-	}
-	return abs
 }
 
 // line is the command as it was typed, for a shell.

@@ -171,6 +171,9 @@ func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) 
 	if err != nil {
 		return Run{}, err
 	}
+	if set.missed() {
+		return Run{}, Unhad("it opens no file")
+	}
 	got.Outside = set.names(got.Outside)
 	run.Subject, run.Ops, run.SyncLost, run.Stuck = got, s.steps, s.lost.path, s.stuck
 	if s.rules != nil && got.Hang == "" {

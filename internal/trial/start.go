@@ -57,6 +57,7 @@ type setting struct {
 	undo         func()
 
 	once    sync.Once
+	begun   bool // its first operation has come
 	foreign []string
 	mu      sync.Mutex
 	made    []string // temporary files, outside
@@ -115,9 +116,12 @@ func (s *setting) names(paths []string) []string {
 // first is told of every operation.
 func (s *setting) first() {
 	if s != nil && s.Soon != nil {
-		s.once.Do(func() { s.Soon(s.folder) })
+		s.once.Do(func() { s.Soon(s.folder); s.begun = true })
 	}
 }
+
+// missed reports whether what should happen at the first operation did not.
+func (s *setting) missed() bool { return s.Soon != nil && !s.begun }
 
 // denies reports whether a path is not the subject's, although it lies where the
 // case's own files are.

@@ -1,0 +1,108 @@
+//go:build linux
+
+// Package place finds out what a program does when it starts somewhere else: in
+// another directory, with another environment, with descriptors closed, under
+// limits. Each row of its matrix is one start, from which the program really is
+// started; the control is the plain one, which may be a refusal.
+//
+//	rows     the starts, and what a good program does there
+//	prepare  what they need
+//	symptoms what a run shows, in the verdict's terms
+package place
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"faultlab/internal/report"
+	"faultlab/internal/tree"
+	"faultlab/internal/trial"
+	"faultlab/internal/verdict"
+)
+
+// Place is one experiment over a program.
+type Place struct {
+	rows     []Row
+	runner   *trial.Runner
+	controls *trial.Controls
+	log      *trial.Log
+}
+
+// New plans the starts of a program, an absolute path or one in {tree}, that is
+// called name.
+func New(r *trial.Runner, c *trial.Controls, program, name string, log *trial.Log) *Place {
+	t := target{program: program, base: path.Base(name), subfolder: subfolder(r.Base())}
+	p := &Place{rows: rows(t), runner: r, controls: c, log: log}
+	if status := c.Once.Status; status != 0 {
+		log.Note("the plain start ends with status %d%s: taken for a refusal that no start may get around",
+			status, because(c.Run.Subject.Text()))
+	}
+	return p
+}
+
+// subfolder is the first folder at the top of a tree, hidden ones last.
+func subfolder(base tree.Snapshot) string {
+	best := ""
+	for name, e := range base {
+		if e.Kind == tree.Dir && !strings.Contains(name, "/") && (best == "" || before(name, best)) {
+			best = name
+		}
+	}
+	return best
+}
+
+func before(a, b string) bool {
+	if hidden := a[0] == '.'; hidden != (b[0] == '.') {
+		return !hidden
+	}
+	return a < b
+}
+
+// List is every row, whatever the program.
+func List() []Row { return rows(target{}) }
+
+// Cases are all starts.
+func (p *Place) Cases() []trial.Case {
+	var cases []trial.Case
+	for i := range p.rows {
+		cases = append(cases, p.rows[i].made())
+	}
+	return cases
+}
+
+func (r *Row) made() trial.Case {
+	return trial.Case{Choice: r.Name, Start: r.Start, Watch: r.watch}
+}
+
+// Parse reads a choice, the name of a row. What is only known with the program
+// is added by Complete.
+func Parse(choice string) (trial.Case, bool) {
+	known := slices.ContainsFunc(List(), func(r Row) bool { return r.Name == choice })
+	return trial.Case{Choice: choice}, known
+}
+
+// Complete is the case of a choice.
+func (p *Place) Complete(c trial.Case) trial.Case { return p.row(c.Choice).made() }
+
+func (p *Place) row(name string) *Row {
+	return &p.rows[slices.IndexFunc(p.rows, func(r Row) bool { return r.Name == name })]
+}
+
+// Judge gives one start's verdict to the log.
+func (p *Place) Judge(res trial.Result) []trial.Case {
+	row := p.row(res.Case.Choice)
+	t := report.Trial{Choice: row.Name, Point: row.Name}
+	if p.log.Result(t, res.Err) {
+		if errors.Is(res.Err, trial.ErrUnreached) {
+			p.log.Note("%s was not tried: %s", row.Name, strings.TrimPrefix(res.Err.Error(), trial.ErrUnreached.Error()+": "))
+		}
+		return nil
+	}
+	j := verdict.JudgePlace(p.controls.Control, p.placed(row, res.Run))
+	t.Verdict, t.Finding, t.Cause = j.Verdict.String(), j.Finding, j.Cause
+	t.Detail = j.Detail + ". A good program " + row.Good
+	p.log.Add(t, p.controls, res.Run)
+	return nil
+}
