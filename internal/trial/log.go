@@ -39,6 +39,9 @@ func (l *Log) Plan(cases []Case) []Case {
 	return cases
 }
 
+// Nothing says why there are no cases.
+func (l *Log) Nothing(why string) { l.coverage.Why = why }
+
 // Result notes a case that came to no verdict, and reports whether it did not.
 func (l *Log) Result(t report.Trial, err error) (none bool) {
 	defer l.step()
