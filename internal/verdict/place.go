@@ -121,6 +121,8 @@ func leftHalfway(f placeFacts) (Verdict, bool) {
 
 func (j judge) placeCause(v Verdict, p Placed) string {
 	switch v {
+	case Refused: // now, and by itself: nothing is in its way
+		return ""
 	case Bypassed:
 		return fmt.Sprintf("the plain start is refused with status %d, and this one gets through", j.Once.Status)
 	case Crashed:
