@@ -197,6 +197,17 @@ func (c *Counter) Point(o *Op) Point {
 	return p
 }
 
+// Next is the point that o would be if it came now. It counts nothing.
+func (c *Counter) Next(o *Op) Point {
+	p := Point{Kind: o.Kind, Path: o.Path}
+	if c.Actors {
+		p.Actor = o.Actor
+	}
+	n := c.seen[p]
+	p.Nth = n + 1
+	return p
+}
+
 func (c *Counter) count(p Point, to string) {
 	c.seen[p]++
 	if to != "" && to != p.Path {

@@ -40,6 +40,9 @@ func (r *Report) answer() string {
 }
 
 func (r *Report) extent(c Coverage) string {
+	if c.Scope != "" {
+		return c.Scope
+	}
 	s := count(c.Ran, "experiment")
 	if c.Points > 0 {
 		s += " at " + count(c.Points, r.noun())
@@ -78,6 +81,9 @@ func (r *Report) partWithoutAnswer() string {
 // coverage says in a sentence how much was looked at, and what was not.
 func (r *Report) coverage() string {
 	c := r.total()
+	if c.Scope != "" && r.Answered() {
+		return c.Scope
+	}
 	s := fmt.Sprintf("%s of %s ran", number(c.Ran), count(max(c.Planned, c.Ran), "experiment"))
 	if c.Points > 0 {
 		s += ", at " + count(c.Points, r.noun())

@@ -23,7 +23,7 @@ func Group(trials []Trial) []Finding {
 		if !known {
 			i, at[k] = len(found), len(found)
 			found = append(found, Finding{Verdict: t.Verdict, Cause: t.Cause,
-				Choice: t.Choice, Detail: t.Detail, Repro: t.Repro})
+				Choice: t.Choice, Detail: t.Detail, Repro: t.Repro, Picture: t.Picture})
 		}
 		found[i].Witnesses = append(found[i].Witnesses, t.Choice)
 	}

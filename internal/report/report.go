@@ -31,6 +31,9 @@ type Coverage struct {
 	Void      int  `json:"void"`      // … that did not take place
 	Unreached int  `json:"unreached"` // … whose point did not come in their run
 	Complete  bool `json:"complete"`  // nothing was planned that did not run
+	// Scope says in the experiment's own words what was covered: "all 134
+	// schedules with at most 2 preemptions".
+	Scope string `json:"scope,omitempty"`
 	// Why is the reason for what is not complete: "interrupted", or the first
 	// void experiment's.
 	Why string `json:"why,omitempty"`
@@ -42,24 +45,27 @@ type Finding struct {
 	Verdict string `json:"verdict"`
 	// Cause is what the witnesses share, such as the file that they leave:
 	// "app.lock is left behind and blocks the next run".
-	Cause     string   `json:"cause"`
-	Choice    string   `json:"choice"` // what --only takes
-	Detail    string   `json:"detail"` // what happened, in a sentence or few
-	Repro     string   `json:"repro"`  // the command line that shows it again
+	Cause  string `json:"cause"`
+	Choice string `json:"choice"` // what --only takes
+	Detail string `json:"detail"` // what happened, in a sentence or few
+	Repro  string `json:"repro"`  // the command line that shows it again
+	// Picture shows it, line by line, to be set in letters of one width.
+	Picture   []string `json:"picture,omitempty"`
 	Witnesses []string `json:"witnesses"`
 }
 
 // Trial is one experiment and what is known of it.
 type Trial struct {
-	Choice  string `json:"choice"`
-	Point   string `json:"point,omitempty"` // row of the heat map: a selector, or a place's name
-	Fault   string `json:"fault,omitempty"` // column of the heat map: "ENOSPC", "kill after"
-	Verdict string `json:"verdict"`         // "void", "unreached" and "control" are not counted as verdicts
-	Finding bool   `json:"finding"`
-	Cause   string `json:"cause,omitempty"` // the same in all trials that one fix would mend
-	Detail  string `json:"detail,omitempty"`
-	Repro   string `json:"repro,omitempty"`
-	Status  string `json:"status,omitempty"` // of the subject: "exit status 1", "killed"
+	Choice  string   `json:"choice"`
+	Point   string   `json:"point,omitempty"` // row of the heat map: a selector, or a place's name
+	Fault   string   `json:"fault,omitempty"` // column of the heat map: "ENOSPC", "kill after"
+	Verdict string   `json:"verdict"`         // "void", "unreached" and "control" are not counted as verdicts
+	Finding bool     `json:"finding"`
+	Cause   string   `json:"cause,omitempty"` // the same in all trials that one fix would mend
+	Detail  string   `json:"detail,omitempty"`
+	Repro   string   `json:"repro,omitempty"`
+	Picture []string `json:"picture,omitempty"`
+	Status  string   `json:"status,omitempty"` // of the subject: "exit status 1", "killed"
 	// Evidence is there for findings, up to a bound, and for the control.
 	Evidence *Evidence `json:"evidence,omitempty"`
 }

@@ -207,7 +207,7 @@ func TestJUnitIsXML(t *testing.T) {
 	}
 	nasty := all.String() + "]]>\uFFFE\uFFFF\u2028"
 	r := &Report{Experiment: nasty, Command: nasty, Notes: []string{nasty}, Coverage: Coverage{Why: nasty, Ran: 1},
-		Findings: []Finding{{nasty, nasty, nasty, nasty, nasty, []string{nasty, nasty}}},
+		Findings: []Finding{{Verdict: nasty, Cause: nasty, Choice: nasty, Detail: nasty, Repro: nasty, Picture: []string{nasty}, Witnesses: []string{nasty, nasty}}},
 		Trials:   []Trial{{Point: nasty, Verdict: nasty}}}
 	var b bytes.Buffer
 	mustRender(t, r.JUnit(&b))

@@ -106,6 +106,9 @@ func (p *printer) finding(n int, f Finding) {
 	if f.Detail != "" {
 		p.para(indent, indent, "", f.Detail)
 	}
+	for _, line := range f.Picture {
+		fmt.Fprintln(p.w, strings.TrimRight(indent+"  "+printable(line), " "))
+	}
 	p.line(indent+"choice: ", f.Choice)
 	if rest := f.others(); len(rest) > 0 {
 		fmt.Fprintf(p.w, "%sand %s:\n", indent, count(len(rest), "further witness"+plural(len(rest), "", "e")))

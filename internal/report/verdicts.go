@@ -27,6 +27,8 @@ var words = []word{
 	{"lost", "L", grave, "what had been reported as done is gone"},
 	{"torn", "T", grave, "a file is neither as before nor as it should be"},
 	{"silent", "S", grave, "success was reported, the effect is not there"},
+	{"overlap", "2", grave, "two were inside at once"},
+	{"raced", "∥", grave, "the tree is as after no order one by one"},
 	{"bypassed", "B", grave, "a guard let through what it must stop"},
 	{"deadlock", "D", blocking, "the actors wait for each other"},
 	{"wedged", "W", blocking, "the next run fails and does not say why"},

@@ -56,7 +56,11 @@ func (s sleepers) same(t sleepers) bool {
 // sleepers looks at every thread. False is: one of them is awake, or will be.
 func (r *Run) sleepers(held map[int]bool) (sleepers, bool) {
 	s := sleepers{runs: make(map[int]string), alone: true}
-	for _, pid := range r.members() {
+	members := r.members()
+	if len(members) == 0 {
+		return s, false // it has died, and the kernel is about to say so
+	}
+	for _, pid := range members {
 		runtimeNaps := 1
 		for _, tid := range threads(pid) {
 			if held[tid] {
@@ -143,6 +147,9 @@ func dozing(pid, tid int, runtimeNaps *int) bool {
 	if !ok {
 		return ended(tid)
 	}
+	if diskSleep(tid) && !s.forks() {
+		return false // it waits for a disk, and not for anybody
+	}
 	left, timed := s.deadline(tid)
 	if !timed || left > farAway {
 		return true
@@ -152,6 +159,18 @@ func dozing(pid, tid int, runtimeNaps *int) bool {
 		return true
 	}
 	return false
+}
+
+// forks reports whether a sleep is that of a vfork's parent.
+func (s sleep) forks() bool {
+	return s.nr == unix.SYS_CLONE || s.nr == unix.SYS_CLONE3 || s.nr == vforkCall
+}
+
+// diskSleep reports whether a thread sleeps so that no signal wakes it.
+func diskSleep(tid int) bool {
+	text, _ := os.ReadFile(procDir(tid) + "stat")
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(rest, "D")
 }
 
 // ended reports whether a thread is no more, or a zombie.

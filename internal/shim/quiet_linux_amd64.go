@@ -6,6 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+const vforkCall = unix.SYS_VFORK
+
 // legacyDeadline knows the calls that only amd64 has.
 func (s sleep) legacyDeadline(tid int) (time.Duration, bool) {
 	switch s.nr {

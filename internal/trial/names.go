@@ -344,6 +344,14 @@ func (p *Pattern) named(paths []string) []verdict.Name {
 	return names
 }
 
+// Key is a name under which all that vary alike are one.
+func (p *Pattern) Key(path string) string {
+	if t := p.template(path); t >= 0 {
+		return p.templates[t].numbered(0)
+	}
+	return path
+}
+
 // template is the index of the template that an unstable path follows, or -1.
 func (p *Pattern) template(path string) int {
 	if p.stable[path] {

@@ -14,8 +14,11 @@ const (
 	Violated           // the user's check fails
 	Torn               // a file is neither old nor new, and the next run does not mend it
 	Silent             // reported as done, and it is not
+	Overlap            // two were inside at once
+	Raced              // no order one after the other leaves such a tree
 	Bypassed           // the control refused, and this start got through
 	Crashed            // ended by what no program should meet, such as SIGSEGV
+	Deadlock           // all wait for each other
 	Wedged             // the next run fails and does not say why
 	Refused            // the next run fails and names what is in its way
 	Litter             // files that nobody will clear
@@ -28,7 +31,7 @@ const (
 	end
 )
 
-var names = [end]string{"none", "escape", "violated", "torn", "silent", "bypassed", "crashed", "wedged",
+var names = [end]string{"none", "escape", "violated", "torn", "silent", "overlap", "raced", "bypassed", "crashed", "deadlock", "wedged",
 	"refused", "litter", "orphan", "hang", "differs", "healed", "rolled-back", "tolerated"}
 
 func (v Verdict) String() string {

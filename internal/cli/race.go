@@ -1,0 +1,152 @@
+//go:build linux
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/spf13/cobra"
+
+	"faultlab/internal/race"
+	"faultlab/internal/report"
+	"faultlab/internal/rule"
+	"faultlab/internal/trial"
+)
+
+// between stands between the commands of several actors.
+const between = ":::"
+
+func newRace(std streams) *cobra.Command {
+	opts := race.Options{}
+	var on []string
+	cmd := &cobra.Command{
+		Use:   "race [flags] -- PROGRAM [ARGUMENT…] ::: PROGRAM [ARGUMENT…] [::: …]",
+		Short: "Run programs against one tree in every order of their operations",
+		Long: `Run unmodified programs on one copy of a tree, let exactly one of them do its next
+operation at a time, and try every order of their operations up to a bound on
+preemptions (switches away from a program that could have gone on).
+
+Something is wrong where the check fails; where two are between their first and
+their last change of the files that --critical names; where, without a check, the
+tree is as after no order of the successful programs one after the other; where
+all wait for each other; and where one hangs, leaves a process behind or writes
+elsewhere.`,
+		Example: `  faultfs race --tree data --critical 'data/**' -- worker run … ::: worker run …
+  faultfs race -- sh counter.sh ::: sh counter.sh`,
+		Args: func(cmd *cobra.Command, args []string) error { return commandLine(cmd, args) },
+	}
+	e := newExperiment(cmd)
+	fl := cmd.Flags()
+	fl.IntVar(&opts.Preemptions, "preemptions", 2, "switch away from a program that could go on at most so often in one run")
+	fl.IntVar(&opts.MaxSchedules, "max-schedules", 0, "stop after so many runs (0: never)")
+	fl.DurationVar(&opts.MaxTime, "max-time", 0, "stop after this long (0: never)")
+	fl.StringVar(&opts.Critical, "critical", "", "glob: no two programs may be between their first and last change of such files at once")
+	fl.BoolVar(&opts.KeepGoing, "keep-going", false, "do not stop at the first finding")
+	fl.BoolVar(&opts.Full, "full", false, "also run orders that differ in nothing from another")
+	fl.StringArrayVar(&on, "on", nil, "a rule for some actor, such as 'write path=*.lock actor=A nth=1 do kill'; may be repeated")
+	_ = fl.MarkHidden("next")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := raceOptions(&opts, on); err != nil {
+			return err
+		}
+		return e.race(std, args, opts)
+	}
+	return cmd
+}
+
+func raceOptions(opts *race.Options, on []string) error {
+	if opts.Preemptions < 0 || opts.MaxSchedules < 0 || opts.MaxTime < 0 {
+		return usagef("--preemptions, --max-schedules and --max-time: want 0 or more")
+	}
+	if opts.Critical != "" && !doublestar.ValidatePattern(opts.Critical) {
+		return usagef("--critical %q: not a glob", opts.Critical)
+	}
+	for _, text := range on {
+		r, err := rule.Parse(text)
+		if err != nil {
+			return usageError{err}
+		}
+		opts.Rules = append(opts.Rules, r)
+	}
+	if err := rule.CheckSet(opts.Rules); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// race explores, or plays the one order that --only names.
+func (e *experiment) race(std streams, args []string, opts race.Options) error {
+	programs, err := e.actors(args)
+	if err != nil {
+		return err
+	}
+	if e.only != "" {
+		if err := race.CheckChoice(e.only, len(programs)); err != nil {
+			return usagef("--only %q: %w", e.only, err)
+		}
+	}
+	opts.Jobs = e.spec.Jobs
+	ctx, stop := interruptible()
+	defer stop()
+	r, err := e.explore(ctx, programs, opts)
+	if err != nil {
+		return err
+	}
+	if err := e.outputs.write(std, r); err != nil {
+		return err
+	}
+	return e.status(r)
+}
+
+func (e *experiment) explore(ctx context.Context, programs []trial.Program, opts race.Options) (r *report.Report, err error) {
+	runner, err := trial.New(ctx, e.spec)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, runner.Close()) }()
+	x := race.New(runner, programs, opts)
+	var findings []race.Finding
+	if e.only != "" {
+		findings, err = x.Replay(ctx, e.only)
+	} else {
+		findings, err = x.Explore(ctx)
+	}
+	if x.Stats().Schedules == 0 && err != nil {
+		return nil, interruption(ctx, err)
+	}
+	return x.Report(e.line(), findings, e.repro, err), nil
+}
+
+// actors are the programs between the signs.
+func (e *experiment) actors(args []string) ([]trial.Program, error) {
+	var programs []trial.Program
+	defer func() { e.args = args }()
+	for rest := args; len(rest) > 0; {
+		end := slices.Index(rest, between)
+		if end < 0 {
+			end = len(rest)
+		}
+		if end == 0 {
+			return nil, usagef("an empty program: want PROGRAM [ARGUMENT…] %s PROGRAM [ARGUMENT…]", between)
+		}
+		if err := e.resolve(rest[:end], true); err != nil {
+			return nil, err
+		}
+		programs = append(programs, trial.Program{Path: e.spec.Program, Args: e.spec.Args})
+		if end == len(rest)-1 {
+			return nil, usagef("an empty program behind the last %s", between)
+		}
+		rest = rest[min(end+1, len(rest)):]
+	}
+	if len(programs) < 2 {
+		return nil, usagef("one program only: put %s and another one behind it", between)
+	}
+	const most = 8
+	if len(programs) > most {
+		return nil, usagef("%d programs: want at most %d", len(programs), most)
+	}
+	return programs, nil
+}

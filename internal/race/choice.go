@@ -1,0 +1,153 @@
+//go:build linux
+
+package race
+
+import (
+	"fmt"
+	"strings"
+
+	"faultlab/internal/op"
+	"faultlab/internal/rule"
+)
+
+// Choice is an order in words: the switches that nature would not have made,
+// such as "A before unlink path=./run.lock nth=1 -> B; B stops -> A".
+func Choice(steps []Step) string {
+	var parts []string
+	for _, s := range steps {
+		if !s.Forced {
+			continue
+		}
+		switch {
+		case s.From == 0:
+			parts = append(parts, fmt.Sprintf("start %c", s.Actor))
+		case s.Before == (op.Point{}):
+			parts = append(parts, fmt.Sprintf("%c stops -> %c", s.From, s.Actor))
+		default:
+			parts = append(parts, fmt.Sprintf("%c before %s -> %c", s.From, bare(s.Before), s.Actor))
+		}
+	}
+	if len(parts) == 0 {
+		return "in turn"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// bare is a point without its actor, which stands before it.
+func bare(p op.Point) string {
+	p.Actor = 0
+	return p.String()
+}
+
+// Compact is an order in short: who moved how often, "A6B7A2".
+func Compact(steps []Step) string {
+	var b strings.Builder
+	for i := 0; i < len(steps); {
+		n := i
+		for n < len(steps) && steps[n].Actor == steps[i].Actor {
+			n++
+		}
+		fmt.Fprintf(&b, "%c%d", steps[i].Actor, n-i)
+		i = n
+	}
+	return b.String()
+}
+
+// script directs by the switches of a choice.
+type script struct {
+	switches []turn
+	next     int
+	problem  error
+}
+
+type turn struct {
+	from   byte   // 0: at the start
+	before string // a selector, or "" where the actor stops
+	to     byte
+}
+
+// parseChoice reads what Choice prints.
+func parseChoice(text string, actors int) (*script, error) {
+	s := &script{}
+	if text == "in turn" {
+		return s, nil
+	}
+	for part := range strings.SplitSeq(text, "; ") {
+		t, err := parseTurn(part)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range []byte{t.from, t.to} {
+			if l != 0 && int(l-'A') >= actors {
+				return nil, fmt.Errorf("%q: there is no actor %c", part, l)
+			}
+		}
+		s.switches = append(s.switches, t)
+	}
+	return s, nil
+}
+
+func parseTurn(part string) (turn, error) {
+	if to, ok := strings.CutPrefix(part, "start "); ok && isLetter(to) {
+		return turn{to: to[0]}, nil
+	}
+	left, to, ok := cutLast(part, " -> ")
+	if !ok || !isLetter(to) || len(left) < 2 || !isLetter(left[:1]) {
+		return turn{}, fmt.Errorf("%q: want \"start X\", \"X stops -> Y\" or \"X before OPERATION -> Y\"", part)
+	}
+	t := turn{from: left[0], to: to[0]}
+	if left[1:] == " stops" {
+		return t, nil
+	}
+	before, ok := strings.CutPrefix(left[1:], " before ")
+	if !ok {
+		return t, fmt.Errorf("%q: want \"%c stops\" or \"%c before OPERATION\"", part, t.from, t.from)
+	}
+	if _, err := rule.Parse(before + " do kill"); err != nil {
+		return t, err
+	}
+	t.before = before
+	return t, nil
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+func isLetter(s string) bool { return len(s) == 1 && 'A' <= s[0] && s[0] < 'A'+maxActors }
+
+// direct implements director.
+func (s *script) direct(i int, n *node) (int, *actors, error) {
+	if s.next == len(s.switches) {
+		return nobody, nil, nil
+	}
+	t := s.switches[s.next]
+	if !t.at(i, n) {
+		return nobody, nil, nil
+	}
+	s.next++
+	if to := int(t.to - 'A'); n.enabled.has(to) {
+		return to, nil, nil
+	}
+	return nobody, nil, fmt.Errorf("%w: %c cannot go on where it should", errDeparted, t.to)
+}
+
+// at reports whether a node is where a switch is to be made.
+func (t turn) at(i int, n *node) bool {
+	switch {
+	case t.from == 0:
+		return i == 0
+	case n.last == nobody || letter(n.last) != t.from:
+		return false
+	case t.before == "":
+		return !n.enabled.has(n.last)
+	}
+	return n.enabled.has(n.last) && bare(n.names[n.last]) == t.before
+}
+
+// done reports whether every switch was made.
+func (s *script) done() bool { return s.next == len(s.switches) }

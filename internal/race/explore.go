@@ -1,0 +1,165 @@
+package race
+
+import (
+	"errors"
+	"slices"
+
+	"faultlab/internal/op"
+)
+
+// An exploration tries every order of the actors' operations up to a bound on
+// preemptions: switches away from an actor that could have gone on.
+//
+// It keeps no states, only branches: each is a run's beginning, which is played
+// again, and from which on every actor goes on until it ends or has to wait.
+// Branches with fewer preemptions come first.
+
+// move is one step of a schedule: which actor did its next operation.
+type move struct {
+	actor int
+	point uint64 // the operation's name, hashed: what it must be again
+}
+
+// branch is a beginning that leads to schedules nobody has played.
+type branch struct {
+	moves  []move
+	cost   int // preemptions
+	asleep actors
+}
+
+// errDeparted says that a run did not do again what it did before.
+var errDeparted = errors.New("the run departed from its schedule")
+
+// direct implements director.
+func (b *branch) direct(i int, n *node) (int, *actors, error) {
+	if i >= len(b.moves) {
+		return nobody, nil, nil
+	}
+	m := b.moves[i]
+	if !n.enabled.has(m.actor) || n.points[m.actor] != m.point {
+		return nobody, nil, errDeparted
+	}
+	if i == len(b.moves)-1 {
+		return m.actor, &b.asleep, nil
+	}
+	return m.actor, nil, nil
+}
+
+// actors is a set of them.
+type actors uint32
+
+func (s actors) has(a int) bool        { return s&(1<<a) != 0 }
+func (s actors) with(a int) actors     { return s | 1<<a }
+func (s actors) without(a int) actors  { return s &^ (1 << a) }
+func (s actors) minus(t actors) actors { return s &^ t }
+
+func (s actors) lowest() int {
+	for a := range maxActors {
+		if s.has(a) {
+			return a
+		}
+	}
+	return nobody
+}
+
+const (
+	maxActors = 8
+	nobody    = -1
+)
+
+// node is a point of a played schedule at which an actor was chosen.
+type node struct {
+	enabled actors
+	last    int  // who moved before
+	yields  bool // the last one polls: to leave it costs nothing
+	chosen  int
+	cost    int    // preemptions before
+	asleep  actors // whose next operation was tried here before, and nothing has come that it depends on
+	points  [maxActors]uint64
+	names   [maxActors]op.Point
+	steps   [maxActors][]access // what each one's next operation uses
+}
+
+// cost of going on with actor a.
+func (n *node) costOf(a int) int {
+	if a != n.last && n.last != nobody && n.enabled.has(n.last) && !n.yields {
+		return n.cost + 1
+	}
+	return n.cost
+}
+
+// explorer holds the branches that are left.
+type explorer struct {
+	bound    int
+	branches [][]branch // by cost; the first is taken first
+	reduce   bool       // leave out orders that differ in nothing
+}
+
+func newExplorer(bound int, reduce bool) *explorer {
+	e := &explorer{bound: bound, branches: make([][]branch, bound+1), reduce: reduce}
+	e.branches[0] = []branch{{}}
+	return e
+}
+
+// next takes the branch with the fewest preemptions.
+func (e *explorer) next() (branch, bool) {
+	for cost, list := range e.branches {
+		if len(list) > 0 {
+			e.branches[cost] = list[1:]
+			return list[0], true
+		}
+	}
+	return branch{}, false
+}
+
+// left is how many branches are known and not yet played.
+func (e *explorer) left() int {
+	n := 0
+	for _, list := range e.branches {
+		n += len(list)
+	}
+	return n
+}
+
+// played adds the branches that leave a schedule behind its given beginning.
+func (e *explorer) played(moves []move, nodes []node, from int) {
+	for i := from; i < len(nodes); i++ {
+		n := &nodes[i]
+		for a := range maxActors {
+			if a == n.chosen || !n.enabled.has(a) || n.asleep.has(a) || n.yields && a == n.last {
+				continue
+			}
+			cost := n.costOf(a)
+			if cost > e.bound {
+				continue
+			}
+			next := append(slices.Clone(moves[:i]), move{actor: a, point: n.points[a]})
+			e.branches[cost] = append(e.branches[cost], branch{next, cost, e.sleepers(n, a)})
+		}
+	}
+}
+
+// sleepers are those whose next operation need not be tried after a's, until one
+// comes that it depends on. The actor that was going on is among them: the order
+// in which it first goes on and is left then has been played, with no more
+// preemptions. Of others that cannot be said.
+func (e *explorer) sleepers(n *node, a int) actors {
+	if !e.reduce {
+		return 0
+	}
+	asleep := n.asleep
+	if n.chosen == n.last && n.last != nobody {
+		asleep = asleep.with(n.last)
+	}
+	return n.wake(asleep, a)
+}
+
+// wake is who of the sleepers still sleeps after a's operation.
+func (n *node) wake(asleep actors, a int) actors {
+	for s := range maxActors {
+		if asleep.has(s) && (s == a || meet(n.steps[s], n.steps[a])) {
+			asleep = asleep.without(s)
+		}
+	}
+	return asleep
+}

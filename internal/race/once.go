@@ -1,0 +1,313 @@
+//go:build linux
+
+package race
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"faultlab/internal/op"
+	"faultlab/internal/tree"
+	"faultlab/internal/trial"
+	"faultlab/internal/verdict"
+)
+
+// once plays one order and judges it.
+func (r *Race) once(ctx context.Context, d director) (o outcome) {
+	r.mu.Lock()
+	known := make(shared, len(r.known))
+	for res := range r.known {
+		known[res] = true
+	}
+	r.mu.Unlock()
+	p := &play{
+		Race: r, ctx: ctx, want: d, last: nobody,
+		ledger:  newLedger(known, r.pattern.Key),
+		arrived: make(chan struct{}, 1), looked: make(map[string]int),
+	}
+	o.play = p
+	var left *finalState
+	err := r.runner.OnStage(ctx, func(stage *trial.Stage) error {
+		err := p.start(stage)
+		if err == nil {
+			err = p.run()
+		}
+		if err != nil || p.over != "" {
+			p.kill()
+		}
+		outcomes, ends := p.wait(ctx)
+		if err != nil {
+			return err
+		}
+		if ends != nil && p.over == "" {
+			return ends
+		}
+		if p.over == redundant {
+			return nil
+		}
+		o.statuses = statuses(outcomes)
+		o.judgement, left, err = r.judge(ctx, stage, p, outcomes)
+		return err
+	})
+	if err == nil && left != nil { // with the stage given back: it may take others
+		o.judgement, err = r.oracle.judge(ctx, left)
+	}
+	o.err = err
+	return o
+}
+
+func (p *play) kill() {
+	for _, pl := range p.actors {
+		if pl.Actor != nil {
+			pl.Kill()
+		}
+	}
+}
+
+func (p *play) wait(ctx context.Context) ([]trial.Outcome, error) {
+	var outcomes []trial.Outcome
+	var first error
+	for _, pl := range p.actors {
+		if pl.Actor == nil {
+			continue
+		}
+		o, err := pl.Wait(ctx)
+		if err != nil && first == nil {
+			first = err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, first
+}
+
+func statuses(outcomes []trial.Outcome) []int {
+	var out []int
+	for _, o := range outcomes {
+		out = append(out, o.Status())
+	}
+	return out
+}
+
+// judgement is a verdict, or none: an order in which all was well.
+type judgement = verdict.Judgement
+
+func found(v verdict.Verdict, cause, detail string) judgement {
+	return judgement{Verdict: v, Finding: true, Cause: cause, Detail: detail}
+}
+
+// finalState is what a play that ended by itself has left.
+type finalState struct {
+	tree     tree.Delta
+	outcomes []trial.Outcome
+}
+
+// judge asks the oracles, the plainest first. Where it comes to no verdict, the
+// state that was left is to be compared with those of the serial runs.
+func (r *Race) judge(ctx context.Context, stage *trial.Stage, p *play, outcomes []trial.Outcome) (judgement, *finalState, error) {
+	if j := r.plain(p, outcomes); j.Finding {
+		return j, nil, nil
+	}
+	got, err := stage.Tree(r.pattern)
+	if err != nil {
+		return judgement{}, nil, err
+	}
+	s := &finalState{got, outcomes}
+	if j, ok := r.oracle.get(s); ok {
+		return j, nil, nil
+	}
+	check, err := stage.Check(ctx, words(outcomes))
+	switch {
+	case err != nil:
+		return judgement{}, nil, err
+	case !check.Ran:
+		return judgement{}, s, nil
+	}
+	j := judgement{Verdict: verdict.Tolerated}
+	if check.Status() != 0 || check.Hang != "" {
+		j = found(verdict.Violated, "the check fails"+lastLine(check.Text()+check.Hang),
+			"exit statuses: "+describeStatuses(statuses(outcomes)))
+	}
+	r.oracle.put(s, j)
+	return j, nil, nil
+}
+
+// plain finds what needs no look at the tree.
+func (r *Race) plain(p *play, outcomes []trial.Outcome) judgement {
+	ends := describeStatuses(statuses(outcomes))
+	if cause, ok := strings.CutPrefix(p.over, "deadlock: "); ok {
+		return found(verdict.Deadlock, cause, "no actor can go on")
+	}
+	for i, o := range outcomes {
+		who := string(letter(i))
+		switch {
+		case o.Hang != "":
+			return found(verdict.Hang, who+" "+o.Hang, ends)
+		case len(o.Orphans) > 0:
+			return found(verdict.Orphan, who+" leaves a process behind", o.Orphans[0])
+		case len(o.Outside) > 0:
+			return found(verdict.Escape, who+" writes outside the tree: "+o.Outside[0], ends)
+		}
+	}
+	if p.over != "" {
+		return found(verdict.Hang, p.over, ends)
+	}
+	if cause, detail := r.overlap(p.lanes); cause != "" {
+		return found(verdict.Overlap, cause, detail+"; exit statuses: "+ends)
+	}
+	return judgement{}
+}
+
+// overlap finds two actors that are both between their first and their last
+// change of critical files.
+func (r *Race) overlap(lanes []Step) (cause, detail string) {
+	if r.Critical == "" {
+		return "", ""
+	}
+	type section struct{ first, last int }
+	sections := make(map[byte]section)
+	for i := range lanes {
+		s := &lanes[i]
+		if !r.critical(&s.Op) {
+			continue
+		}
+		sec, ok := sections[s.Actor]
+		if !ok {
+			sec.first = i
+		}
+		sec.last = i
+		sections[s.Actor] = sec
+	}
+	var letters []byte
+	for l := range sections {
+		letters = append(letters, l)
+	}
+	slices.Sort(letters)
+	for i, a := range letters {
+		for _, b := range letters[i+1:] {
+			x, y := sections[a], sections[b]
+			if x.first < y.last && y.first < x.last {
+				return fmt.Sprintf("two are inside at once: both change %s", r.Critical),
+					fmt.Sprintf("%c from %v to %v, %c from %v to %v", a, lanes[x.first].Point, lanes[x.last].Point, b, lanes[y.first].Point, lanes[y.last].Point)
+			}
+		}
+	}
+	return "", ""
+}
+
+// critical reports whether an operation changes a critical file.
+func (r *Race) critical(o *op.Op) bool {
+	if r.Critical == "" || !o.Changes() || looks(o) {
+		return false
+	}
+	for _, path := range []string{o.Path, o.To} {
+		if path == "" {
+			continue
+		}
+		if !strings.Contains(r.Critical, "/") {
+			path = path[strings.LastIndexByte(path, '/')+1:]
+		}
+		if ok, _ := doublestar.Match(strings.TrimPrefix(r.Critical, "./"), path); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// oracle judges final states, each different one once.
+type oracle struct {
+	race  *Race
+	known map[string]judgement
+}
+
+// get is the judgement of a state that was seen before.
+func (c *oracle) get(s *finalState) (judgement, bool) {
+	c.race.mu.Lock()
+	defer c.race.mu.Unlock()
+	j, ok := c.known[s.key()]
+	return j, ok
+}
+
+func (c *oracle) put(s *finalState, j judgement) {
+	c.race.mu.Lock()
+	defer c.race.mu.Unlock()
+	c.known[s.key()] = j
+}
+
+// judge compares a state with those after some order one after the other. What a
+// killed actor leaves is no such state.
+func (c *oracle) judge(ctx context.Context, s *finalState) (judgement, error) {
+	j := judgement{Verdict: verdict.Tolerated}
+	if slices.ContainsFunc(s.outcomes, func(o trial.Outcome) bool { return o.ByRule }) {
+		j.Verdict = verdict.Differs
+		return j, nil
+	}
+	ends := statuses(s.outcomes)
+	ok, err := c.race.serial.allows(ctx, ends, s.tree)
+	if err == nil && !ok {
+		if err = c.race.serial.again(ctx); err == nil {
+			ok, err = c.race.serial.allows(ctx, ends, s.tree)
+		}
+	}
+	if err != nil {
+		return j, err
+	}
+	if !ok {
+		j = found(verdict.Raced, c.cause(ctx, ends, s.tree), "exit statuses: "+describeStatuses(ends))
+	}
+	c.put(s, j)
+	return j, nil
+}
+
+// cause says how the tree differs from the one after some order.
+func (c *oracle) cause(ctx context.Context, ends []int, got tree.Delta) string {
+	var paths []string
+	for _, order := range c.race.serial.orders(ends) {
+		run, err := c.race.serial.get(ctx, order)
+		if err != nil || len(order) == 0 {
+			continue
+		}
+		for _, path := range append(run.tree.Paths(), got.Paths()...) {
+			if !slices.Contains(paths, path) && !c.race.same(tree.Delta{path: run.tree[path]}, tree.Delta{path: got[path]}, nil) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	slices.Sort(paths)
+	return "no order one after the other leaves the tree like this: " + strings.Join(paths[:min(len(paths), 4)], ", ")
+}
+
+func words(outcomes []trial.Outcome) []string {
+	var out []string
+	for _, o := range outcomes {
+		if o.ByRule {
+			out = append(out, "killed")
+		} else {
+			out = append(out, fmt.Sprint(o.Status()))
+		}
+	}
+	return out
+}
+
+func (s *finalState) key() string {
+	var b strings.Builder
+	for _, o := range s.outcomes {
+		fmt.Fprintf(&b, "%d %v %q %q\n", o.Status(), o.ByRule, o.Stdout, o.Stderr)
+	}
+	for _, path := range s.tree.Paths() {
+		e := s.tree[path]
+		fmt.Fprintf(&b, "%s %d %o %x\n", path, e.Kind, e.Perm, e.Sum)
+	}
+	return b.String()
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return ": " + last
+	}
+	return ""
+}

@@ -1,0 +1,387 @@
+//go:build linux
+
+package race
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"faultlab/internal/op"
+	"faultlab/internal/rule"
+	"faultlab/internal/shim"
+	"faultlab/internal/trial"
+)
+
+// play is one run of all actors in one chosen order.
+type play struct {
+	*Race
+	ctx     context.Context
+	want    director
+	actors  []*player
+	ledger  *ledger
+	arrived chan struct{} // something has come to wait, or an actor has ended
+
+	mu      sync.Mutex
+	waiting []*pending
+
+	nodes   []node
+	moves   []move
+	lanes   []Step
+	changes int            // how often something was changed
+	looked  map[string]int // a look of an actor -> changes when it last came
+	last    int
+	cost    int
+	asleep  actors
+	over    string // why the play was broken off: "" it was not
+}
+
+// player is an actor in one play.
+type player struct {
+	*trial.Actor
+	index   int
+	letter  byte
+	names   *trial.Names
+	count   op.Counter
+	started bool
+	ended   bool
+	locked  []string // files whose locks it has taken, or tried to
+	polls   bool
+}
+
+// pending is an operation that waits at the gate.
+type pending struct {
+	*shim.Ticket
+	player *player
+	op     op.Op // by canonical names
+}
+
+// Step is one operation of a schedule.
+type Step struct {
+	Actor  byte
+	Op     op.Op // by canonical names
+	Point  op.Point
+	Forced bool     // that this actor moved was a choice, and not nature's
+	From   byte     // who was left for it; 0 at the start
+	Before op.Point // the operation before which it was left; zero if it could not go on
+	uses   []access
+}
+
+// gate is one player's side of the play.
+type gate struct {
+	*play
+	player *player
+}
+
+// Arrived implements shim.Gate.
+func (g *gate) Arrived(t *shim.Ticket) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if outside(&t.Op) {
+		return false
+	}
+	named := g.player.names.Op(t.Op)
+	if !g.ledger.note(g.player.index, &t.Op) {
+		g.player.count.Point(&named)
+		return false
+	}
+	g.waiting = append(g.waiting, &pending{t, g.player, named})
+	g.wake()
+	return true
+}
+
+func outside(o *op.Op) bool {
+	return (o.Path == "" || o.Path[0] == '/') && (o.To == "" || o.To[0] == '/')
+}
+
+func (p *play) wake() {
+	select {
+	case p.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// start brings the actors onto the stage, each up to its first operation whose
+// order matters.
+func (p *play) start(stage *trial.Stage) error {
+	for i, program := range p.programs {
+		pl := &player{index: i, letter: letter(i), names: p.pattern.Start()}
+		p.actors = append(p.actors, pl)
+		actor, err := stage.Start(p.ctx, pl.letter, program, &gate{p, pl}, p.rulesOf(pl.letter))
+		if err != nil {
+			return err
+		}
+		pl.Actor = actor
+		go func() {
+			<-actor.Ended()
+			p.wake()
+		}()
+	}
+	return nil
+}
+
+func letter(i int) byte { return byte('A' + i) }
+
+func (r *Race) rulesOf(letter byte) []rule.Rule {
+	var out []rule.Rule
+	for _, rule := range r.rules {
+		if rule.Actor == 0 || rule.Actor == letter {
+			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+// maxMoves bounds one schedule.
+const maxMoves = 5000
+
+// run lets one actor move at a time until all have ended.
+func (p *play) run() error {
+	for len(p.moves) < maxMoves {
+		if err := p.settle(); err != nil {
+			return err
+		}
+		n, choices := p.look()
+		if n.enabled == 0 {
+			p.stuck()
+			return nil
+		}
+		if err := p.choose(&n); err != nil {
+			return err
+		}
+		if n.chosen == nobody {
+			p.over = redundant
+			return nil
+		}
+		p.move(&n, choices[n.chosen])
+	}
+	p.over = fmt.Sprintf("%d operations and no end", maxMoves)
+	return nil
+}
+
+// Why a play is broken off without a verdict of its own.
+const redundant = "redundant"
+
+// settle waits until nothing moves any more: every actor waits at the gate, for
+// another one, or has ended. How long that takes decides nothing.
+func (p *play) settle() error {
+	const shortest, longest = 20 * time.Microsecond, 2 * time.Millisecond
+	pause := time.NewTimer(shortest)
+	defer pause.Stop()
+	for wait := shortest; !p.quiet(); wait = min(2*wait, longest) {
+		pause.Reset(wait)
+		select {
+		case <-p.arrived:
+		case <-pause.C:
+		case <-p.ctx.Done():
+			return p.ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (p *play) quiet() bool {
+	held := make(map[int]bool)
+	p.mu.Lock()
+	for _, w := range p.waiting {
+		held[w.Op.Tid] = true
+	}
+	p.mu.Unlock()
+	for _, pl := range p.actors {
+		if !pl.ended && !pl.Quiet(held) {
+			return false
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(held) == len(p.waiting)
+}
+
+// look finds out who could move now, and with which operation: of several threads
+// of one actor the one whose operation comes first by what it is.
+func (p *play) look() (node, []*pending) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *pending) bool { return !w.Waits() })
+	slices.SortStableFunc(p.waiting, byWhatTheyAre)
+	n := node{last: p.last, cost: p.cost, asleep: p.asleep}
+	choices := make([]*pending, maxActors)
+	for _, w := range p.waiting {
+		i := w.player.index
+		if choices[i] != nil || w.Blocked() != "" {
+			continue
+		}
+		choices[i] = w
+		n.enabled = n.enabled.with(i)
+		n.points[i] = hash(w.op)
+		n.steps[i] = p.step(w)
+		n.names[i] = w.player.count.Next(&w.op)
+	}
+	if p.last != nobody {
+		n.yields = p.actors[p.last].polls
+	}
+	return n, choices
+}
+
+func byWhatTheyAre(a, b *pending) int {
+	return cmp.Or(cmp.Compare(a.op.Kind, b.op.Kind), cmp.Compare(a.op.Path, b.op.Path), cmp.Compare(a.op.To, b.op.To),
+		cmp.Compare(a.op.Size, b.op.Size), cmp.Compare(a.op.Off, b.op.Off), cmp.Compare(a.Op.Tid, b.Op.Tid))
+}
+
+// step is all that a waiting operation, and what its actor does unseen before the
+// next one, can depend on: it may also let go of locks, or end.
+func (p *play) step(w *pending) []access {
+	out := accesses(&w.Op, p.ledger.alias.of)
+	for _, file := range w.player.locked {
+		out = append(out, access{resource{lock, p.ledger.alias.of(file)}, true})
+	}
+	return append(out, access{resource{life, ""}, p.isLast(w)})
+}
+
+func hash(o op.Op) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s %s %s", o.Kind, o.Call, o.Path, o.To)
+	return h.Sum64()
+}
+
+// director says who moves next.
+type director interface {
+	// direct chooses the actor of the i-th move; nobody leaves it to nature. The
+	// error says that what was asked for cannot be had.
+	direct(i int, n *node) (actor int, asleep *actors, err error)
+}
+
+// choose asks the director, and without an answer lets the last actor go on, or
+// else the first that can.
+func (p *play) choose(n *node) error {
+	actor, asleep, err := p.want.direct(len(p.moves), n)
+	if err != nil {
+		return err
+	}
+	if n.chosen = actor; actor == nobody {
+		n.chosen = p.natural(n, n.enabled.minus(n.asleep))
+	}
+	switch {
+	case asleep != nil:
+		p.asleep = *asleep
+	case n.chosen != nobody:
+		p.asleep = n.wake(n.asleep, n.chosen)
+	}
+	return nil
+}
+
+// natural is whom nobody's choice would let go on.
+func (p *play) natural(n *node, free actors) int {
+	if n.last == nobody {
+		return free.lowest()
+	}
+	if free.has(n.last) && !n.yields {
+		return n.last
+	}
+	if free.without(n.last) != 0 {
+		free = free.without(n.last)
+	}
+	return p.after(n.last, free)
+}
+
+// after is the next actor in turn, so that none that polls keeps others out.
+func (p *play) after(last int, from actors) int {
+	for i := 1; i <= len(p.actors); i++ {
+		if a := (last + i) % len(p.actors); from.has(a) {
+			return a
+		}
+	}
+	return nobody
+}
+
+// move lets one operation go.
+func (p *play) move(n *node, w *pending) {
+	p.mu.Lock()
+	p.waiting = slices.DeleteFunc(p.waiting, func(x *pending) bool { return x == w })
+	step := Step{Actor: w.player.letter, Op: w.op, Point: w.player.count.Point(&w.op), uses: n.steps[n.chosen]}
+	p.mu.Unlock()
+	step.Point.Actor = step.Actor
+	p.describe(&step, n)
+	p.cost = n.costOf(n.chosen)
+	p.last = n.chosen
+	p.nodes = append(p.nodes, *n)
+	p.moves = append(p.moves, move{n.chosen, n.points[n.chosen]})
+	p.lanes = append(p.lanes, step)
+	p.poll(w)
+	if w.op.Kind == op.Lock {
+		w.player.locked = append(w.player.locked, w.Op.Path)
+	}
+	w.Go()
+}
+
+// describe says of a switch that was a choice whom it left, and before what.
+func (p *play) describe(s *Step, n *node) {
+	if s.Forced = p.natural(n, n.enabled) != n.chosen; !s.Forced || n.last == nobody {
+		return
+	}
+	s.From = letter(n.last)
+	if n.enabled.has(n.last) {
+		s.Before = n.names[n.last]
+	}
+}
+
+// poll finds out whether an actor looks at the same thing again while nothing
+// has changed. Its turn is over then.
+func (p *play) poll(w *pending) {
+	if !looks(&w.op) {
+		p.changes++
+		for _, pl := range p.actors {
+			pl.polls = false
+		}
+		return
+	}
+	key := fmt.Sprintf("%c %v %s %d", w.player.letter, w.op.Kind, w.op.Path, w.op.Off)
+	if w.op.Kind == op.Read || w.op.Kind == op.Readdir {
+		return // a file is read piece by piece
+	}
+	before, seen := p.looked[key]
+	w.player.polls = seen && before == p.changes
+	p.looked[key] = p.changes
+}
+
+// stuck says of a play in which nobody can move whether all have ended.
+func (p *play) stuck() {
+	var waits []string
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, pl := range p.actors {
+		select {
+		case <-pl.Ended():
+		default:
+			waits = append(waits, p.waitsFor(pl))
+		}
+	}
+	if len(waits) > 0 {
+		p.over = "deadlock: " + strings.Join(waits, "; ")
+	}
+}
+
+func (p *play) waitsFor(pl *player) string {
+	for _, w := range p.waiting {
+		if w.player == pl {
+			return fmt.Sprintf("%c waits for %s %s, held by %s", pl.letter, w.op.Kind, w.op.Path, p.whoHolds(w))
+		}
+	}
+	return fmt.Sprintf("%c waits (%s)", pl.letter, pl.Waiting())
+}
+
+// whoHolds names the actor that has the lock.
+func (p *play) whoHolds(w *pending) string {
+	holder := w.Blocked()
+	for _, pl := range p.actors {
+		if pid, _, _ := strings.Cut(holder, " "); pid == fmt.Sprint(pl.Pid()) {
+			return string(pl.letter)
+		}
+	}
+	return holder
+}

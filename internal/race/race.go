@@ -1,0 +1,205 @@
+//go:build linux
+
+// Package race runs unmodified programs against one tree, lets one of them do
+// its next operation at a time, and tries every order of their operations up to
+// a bound on preemptions.
+//
+//	resource   what the order of two operations can matter for
+//	explore    which orders are left to try
+//	play       one run in one order
+//	serial     the runs one after the other, which say what is right
+//	choice     an order in words: the switches that nature would not have made
+//	lanes      an order as people read it
+package race
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"faultlab/internal/rule"
+	"faultlab/internal/trial"
+	"faultlab/internal/verdict"
+)
+
+// Options say how far to look.
+type Options struct {
+	Preemptions  int           // at most so many switches away from an actor that could go on
+	MaxSchedules int           // 0: no limit
+	MaxTime      time.Duration // 0: no limit
+	Critical     string        // a glob: two actors must not be between their first and last change of such files at once
+	Full         bool          // play orders that differ in nothing, too
+	KeepGoing    bool          // do not stop at the first finding
+	Rules        []rule.Rule
+	Jobs         int
+}
+
+// Race is one exploration.
+type Race struct {
+	Options
+	runner   *trial.Runner
+	programs []trial.Program
+	pattern  *trial.Pattern
+	rules    []rule.Rule
+	serial   *serials
+
+	mu     sync.Mutex
+	known  shared
+	finals map[final]bool // operations after which an actor has ended
+
+	oracle oracle
+	stats  Stats
+}
+
+// final is an operation that was an actor's last, in some order.
+type final struct {
+	actor int
+	point uint64
+	nth   int // of the actor's moves
+}
+
+// Stats says how far an exploration came.
+type Stats struct {
+	Schedules int // played to their end
+	Redundant int // broken off: they would have differed in nothing
+	Departed  int // did not do again what they had done before
+	Restarts  int // begun anew, because a schedule showed more that is shared
+	Left      int // branches that were not played
+	States    int // different outcomes
+}
+
+// New prepares an exploration of programs that act on the runner's tree.
+func New(r *trial.Runner, programs []trial.Program, opts Options) *Race {
+	race := &Race{Options: opts, runner: r, programs: programs, rules: opts.Rules,
+		known: make(shared), finals: make(map[final]bool)}
+	race.serial = newSerials(race)
+	race.oracle = oracle{race: race, known: make(map[string]verdict.Judgement)}
+	return race
+}
+
+// Finding is an order in which something broke.
+type Finding struct {
+	verdict.Judgement
+	Steps    []Step
+	Statuses []int
+	Schedule int // the how-manyth it was
+}
+
+// Explore plays orders until one breaks or none is left. Found is called for
+// each finding. The error is the context's, or says why nothing could be looked at.
+func (r *Race) Explore(ctx context.Context) ([]Finding, error) {
+	if err := r.serial.learn(ctx); err != nil {
+		return nil, err
+	}
+	if r.MaxTime > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.MaxTime, errTime)
+		defer cancel()
+	}
+	for {
+		findings, err := r.explore(ctx)
+		if !errors.Is(err, errGrown) {
+			return findings, err
+		}
+		r.stats = Stats{Restarts: r.stats.Restarts + 1}
+		if r.stats.Restarts > maxRestarts {
+			return findings, fmt.Errorf("what the actors share still grows after %d beginnings", maxRestarts)
+		}
+	}
+}
+
+var (
+	errGrown = errors.New("a schedule showed more that is shared")
+	errTime  = errors.New("--max-time is over")
+)
+
+const maxRestarts = 50
+
+// explore plays all branches, several at once, and takes them in the one order
+// that the exploration gives.
+func (r *Race) explore(ctx context.Context) ([]Finding, error) {
+	e := newExplorer(r.Preemptions, !r.Full)
+	ahead := newAhead(ctx, r, r.Jobs)
+	defer ahead.stop()
+	var findings []Finding
+	for {
+		b, ok := e.next()
+		if !ok {
+			return findings, nil
+		}
+		if r.MaxSchedules > 0 && r.stats.Schedules >= r.MaxSchedules {
+			r.stats.Left = e.left() + 1
+			return findings, nil
+		}
+		got := ahead.play(b, e)
+		switch {
+		case errors.Is(got.err, errDeparted):
+			r.stats.Departed++
+			continue
+		case got.err != nil:
+			r.stats.Left = e.left() + 1
+			return findings, got.err
+		}
+		if r.learned(got.play) {
+			return findings, errGrown
+		}
+		e.played(got.play.moves, got.play.nodes, len(b.moves))
+		if got.play.over == redundant {
+			r.stats.Redundant++
+			continue
+		}
+		r.stats.Schedules++
+		if got.judgement.Finding {
+			findings = append(findings, Finding{got.judgement, got.play.lanes, got.statuses, r.stats.Schedules})
+			if !r.KeepGoing {
+				r.stats.Left = e.left()
+				return findings, nil
+			}
+		}
+	}
+}
+
+// learned takes over what a play has shown to be shared, or to be an end.
+func (r *Race) learned(p *play) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	grown := false
+	for res := range p.ledger.found {
+		if !r.known[res] {
+			r.known[res], grown = true, true
+		}
+	}
+	moved := make([]int, len(p.actors))
+	lasts := make([]final, len(p.actors))
+	for _, m := range p.moves {
+		moved[m.actor]++
+		lasts[m.actor] = final{m.actor, m.point, moved[m.actor]}
+	}
+	if p.over == redundant {
+		return grown
+	}
+	for _, f := range lasts {
+		if f.nth > 0 && !r.finals[f] {
+			r.finals[f], grown = true, true
+		}
+	}
+	return grown
+}
+
+// isLast reports whether an operation has been an actor's last.
+func (p *play) isLast(w *pending) bool {
+	nth := 1
+	for _, m := range p.moves {
+		if m.actor == w.player.index {
+			nth++
+		}
+	}
+	p.Race.mu.Lock()
+	defer p.Race.mu.Unlock()
+	return p.finals[final{w.player.index, hash(w.op), nth}]
+}
+
+// Stats tells how far the exploration came.
+func (r *Race) Stats() Stats { return r.stats }

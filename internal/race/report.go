@@ -1,0 +1,106 @@
+//go:build linux
+
+package race
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"faultlab/internal/report"
+)
+
+// Report puts an exploration into words. Ended is the error that broke it off.
+func (r *Race) Report(command string, findings []Finding, repro func(choice string) string, ended error) *report.Report {
+	out := &report.Report{
+		Version: report.SchemaVersion, Experiment: "race", Command: command,
+		Summary: make(map[string]int), Coverage: r.coverage(len(findings), ended),
+	}
+	var trials []report.Trial
+	for _, f := range findings {
+		choice := Choice(f.Steps)
+		trials = append(trials, report.Trial{
+			Choice: choice, Verdict: f.Verdict.String(), Finding: true, Cause: f.Cause,
+			Detail: fmt.Sprintf("%s; schedule %d, %s", f.Detail, f.Schedule, Compact(f.Steps)),
+			Repro:  repro(choice), Picture: Lanes(f.Steps, len(r.programs)),
+		})
+	}
+	out.Trials, out.Findings = trials, report.Group(trials)
+	out.Summary = report.Tally(trials)
+	if s := r.stats; s.Redundant > 0 || s.Departed > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d orders were broken off because they differ in nothing from another; %d departed from what they had done before", s.Redundant, s.Departed))
+	}
+	return out
+}
+
+func (r *Race) coverage(findings int, ended error) report.Coverage {
+	s := r.stats
+	c := report.Coverage{Planned: s.Schedules + s.Left + s.Departed, Ran: s.Schedules, Void: s.Departed}
+	switch {
+	case findings > 0 && !r.KeepGoing:
+		c.Planned = s.Schedules
+		c.Scope = fmt.Sprintf("schedule %d with at most %d preemptions", s.Schedules, r.Preemptions)
+		c.Complete = true
+	case ended != nil || s.Left > 0:
+		c.Scope = fmt.Sprintf("%d schedules with at most %d preemptions, and more are left", s.Schedules, r.Preemptions)
+		c.Why = why(ended)
+	case s.Departed > 0:
+		c.Why = fmt.Sprintf("%d schedules departed from what they had done before", s.Departed)
+	default:
+		c.Complete = true
+		c.Scope = fmt.Sprintf("all %d schedules with at most %d preemptions", s.Schedules, r.Preemptions)
+	}
+	return c
+}
+
+func why(ended error) string {
+	switch {
+	case ended == nil:
+		return "--max-schedules is reached"
+	case errors.Is(ended, errTime):
+		return errTime.Error()
+	case errors.Is(ended, context.Canceled):
+		return "interrupted"
+	}
+	return ended.Error()
+}
+
+// Replay plays one order that a choice names.
+func (r *Race) Replay(ctx context.Context, choice string) ([]Finding, error) {
+	if err := r.serial.learn(ctx); err != nil {
+		return nil, err
+	}
+	var o outcome
+	for range maxRestarts {
+		s, err := parseChoice(choice, len(r.programs))
+		if err != nil {
+			return nil, err
+		}
+		o = r.once(ctx, s)
+		if o.play != nil && r.learned(o.play) {
+			continue
+		}
+		if o.err == nil && !s.done() {
+			o.err = fmt.Errorf("%w: not every switch of the choice could be made", errDeparted)
+		}
+		break
+	}
+	if errors.Is(o.err, errDeparted) {
+		r.stats.Departed++
+		return nil, nil
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	r.stats.Schedules = 1
+	if !o.judgement.Finding {
+		return nil, nil
+	}
+	return []Finding{{o.judgement, o.play.lanes, o.statuses, 1}}, nil
+}
+
+// CheckChoice reports what is wrong with a choice.
+func CheckChoice(choice string, actors int) error {
+	_, err := parseChoice(choice, actors)
+	return err
+}

@@ -1,0 +1,291 @@
+//go:build linux
+
+package race
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"faultlab/internal/shim"
+	"faultlab/internal/tree"
+	"faultlab/internal/trial"
+)
+
+// serials are the runs of the actors one after the other: what is right.
+type serials struct {
+	race *Race
+
+	mu       sync.Mutex
+	done     map[string]*serial
+	volatile map[string]bool // paths whose contents differ from run to run
+	began    time.Time
+}
+
+// serial is one order, and what it came to.
+type serial struct {
+	order    []int
+	statuses map[int]int
+	tree     tree.Delta
+	steps    [][]trial.Step // by actor, by the names on disk
+	outcomes map[int]trial.Outcome
+}
+
+func newSerials(r *Race) *serials {
+	return &serials{race: r, done: make(map[string]*serial), volatile: make(map[string]bool)}
+}
+
+// learn runs all actors one after the other, and again the other way round, to
+// learn which names vary and which files they share.
+func (s *serials) learn(ctx context.Context) error {
+	s.began = time.Now()
+	s.race.pattern = trial.Learn(nil)
+	forth := make([]int, len(s.race.programs))
+	for i := range forth {
+		forth[i] = i
+	}
+	back := slices.Clone(forth)
+	slices.Reverse(back)
+	var runs []*serial
+	for _, order := range [][]int{forth, forth, back} {
+		run, err := s.run(ctx, order)
+		if err != nil {
+			return err
+		}
+		if err := s.fit(run); err != nil {
+			return err
+		}
+		runs = append(runs, run)
+	}
+	var names [][]string
+	for _, run := range runs[:2] {
+		names = append(names, run.names())
+	}
+	s.race.pattern = trial.Learn(names...)
+	changed := false
+	for _, run := range runs {
+		l := newLedger(s.race.known, s.race.pattern.Key)
+		for actor, steps := range run.steps {
+			for i := range steps {
+				l.note(actor, &steps[i].Op)
+				changed = changed || steps[i].Changes()
+			}
+		}
+		for res := range l.found {
+			s.race.known[res] = true
+		}
+	}
+	if !changed {
+		return unfit("none of the programs changes the tree, so no order could matter: is --tree right?")
+	}
+	return nil
+}
+
+// fit says why a run one after the other is no reference.
+func (s *serials) fit(run *serial) error {
+	for actor, o := range run.outcomes {
+		who := fmt.Sprintf("%c (%s)", letter(actor), s.race.programs[actor].Args[0])
+		switch {
+		case o.Hang != "":
+			return unfit("%s %s when the programs run one after the other", who, o.Hang)
+		case len(o.Orphans) > 0:
+			return unfit("%s leaves a process behind (%s): keep it in the foreground", who, o.Orphans[0])
+		case len(o.Outside) > 0:
+			return s.race.runner.Trespass(who, o.Outside[0])
+		}
+	}
+	return nil
+}
+
+func unfit(format string, args ...any) error {
+	return &shim.Void{Reasons: []string{fmt.Sprintf(format, args...)}}
+}
+
+// names lists the names of a run in order of first appearance.
+func (run *serial) names() []string {
+	seen := make(map[string]bool)
+	var names []string
+	for _, actor := range run.order {
+		for _, step := range run.steps[actor] {
+			for _, path := range []string{step.Path, step.To} {
+				if path != "" && path[0] != '/' && !seen[path] {
+					seen[path] = true
+					names = append(names, path)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// run runs some actors one after the other.
+func (s *serials) run(ctx context.Context, order []int) (*serial, error) {
+	run := &serial{order: order, statuses: make(map[int]int), outcomes: make(map[int]trial.Outcome),
+		steps: make([][]trial.Step, len(s.race.programs))}
+	err := s.race.runner.OnStage(ctx, func(stage *trial.Stage) error {
+		for _, actor := range order {
+			a, err := stage.Start(ctx, letter(actor), s.race.programs[actor], nil, nil)
+			if err != nil {
+				return err
+			}
+			o, err := a.Wait(ctx)
+			if err != nil {
+				return err
+			}
+			run.outcomes[actor], run.statuses[actor], run.steps[actor] = o, o.Status(), a.Steps()
+		}
+		var err error
+		run.tree, err = stage.Tree(s.race.pattern)
+		return err
+	})
+	return run, err
+}
+
+// allows reports whether some order of running one after the other leaves this
+// tree: all of those that succeeded here, and perhaps some of those that were
+// refused, who end in it as they did here.
+func (s *serials) allows(ctx context.Context, statuses []int, got tree.Delta) (bool, error) {
+	for _, order := range s.orders(statuses) {
+		run, err := s.get(ctx, order)
+		if err != nil {
+			return false, err
+		}
+		if s.equal(run, statuses, got) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (s *serials) equal(run *serial, statuses []int, got tree.Delta) bool {
+	for _, actor := range run.order {
+		if (run.statuses[actor] == 0) != (statuses[actor] == 0) {
+			return false
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.race.same(run.tree, got, s.volatile)
+}
+
+// same compares two trees that differ from the base by these.
+func (r *Race) same(a, b tree.Delta, volatile map[string]bool) bool {
+	base := r.runner.Base()
+	at := func(d tree.Delta, path string) tree.Entry {
+		if e, ok := d[path]; ok {
+			return e
+		}
+		return base[path]
+	}
+	for _, path := range append(a.Paths(), b.Paths()...) {
+		if !tree.Same(at(a, path), at(b, path), volatile[path]) {
+			return false
+		}
+	}
+	return true
+}
+
+// get runs an order once.
+func (s *serials) get(ctx context.Context, order []int) (*serial, error) {
+	key := fmt.Sprint(order)
+	s.mu.Lock()
+	run := s.done[key]
+	s.mu.Unlock()
+	if run != nil {
+		return run, nil
+	}
+	run, err := s.run(ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done[key] = run
+	return run, nil
+}
+
+// again runs every order once more, later than a second after the first, and
+// notes what differs by itself: a time that is written in seconds.
+func (s *serials) again(ctx context.Context) error {
+	const apart = 1100 * time.Millisecond
+	select {
+	case <-time.After(time.Until(s.began.Add(apart))):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	known := make([]*serial, 0, len(s.done))
+	for _, run := range s.done {
+		known = append(known, run)
+	}
+	s.mu.Unlock()
+	for _, old := range known {
+		run, err := s.run(ctx, old.order)
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		base := s.race.runner.Base()
+		for _, path := range append(old.tree.Paths(), run.tree.Paths()...) {
+			a, b := old.tree[path], run.tree[path]
+			if a.Kind == tree.Absent && b.Kind == tree.Absent {
+				a = base[path]
+			}
+			if !tree.Same(a, b, false) && tree.Same(a, b, true) {
+				s.volatile[path] = true
+			}
+		}
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// orders lists the ways to run the successful actors one after the other, with
+// every choice of the others among them.
+func (s *serials) orders(statuses []int) [][]int {
+	var must, may []int
+	for actor, status := range statuses {
+		if status == 0 {
+			must = append(must, actor)
+		} else {
+			may = append(may, actor)
+		}
+	}
+	var out [][]int
+	for bits := range 1 << len(may) {
+		set := slices.Clone(must)
+		for i, actor := range may {
+			if bits&(1<<i) != 0 {
+				set = append(set, actor)
+			}
+		}
+		out = append(out, permutations(set)...)
+	}
+	return out
+}
+
+func permutations(set []int) [][]int {
+	if len(set) == 0 {
+		return [][]int{{}}
+	}
+	var out [][]int
+	for i, first := range set {
+		rest := slices.Delete(slices.Clone(set), i, i+1)
+		for _, p := range permutations(rest) {
+			out = append(out, append([]int{first}, p...))
+		}
+	}
+	return out
+}
+
+// describeStatuses is "A 0, B 1".
+func describeStatuses(statuses []int) string {
+	var parts []string
+	for i, s := range statuses {
+		parts = append(parts, fmt.Sprintf("%c %d", letter(i), s))
+	}
+	return strings.Join(parts, ", ")
+}
