@@ -28,7 +28,8 @@ var mayImport = map[string]string{
 	"internal/race":    "internal/trial internal/shim internal/report internal/verdict internal/tree internal/rule internal/op",
 	"internal/sweep":   "internal/trial internal/report internal/rule internal/op",
 	"internal/place":   "internal/trial internal/launch internal/report internal/verdict internal/tree internal/op",
-	"internal/cli":     "internal/race internal/sweep internal/place internal/trial internal/report internal/shim internal/rule internal/op",
+	"internal/crash":   "internal/record internal/trial internal/report internal/shim internal/tree internal/rule internal/op",
+	"internal/cli":     "internal/crash internal/race internal/sweep internal/place internal/trial internal/report internal/shim internal/rule internal/op",
 	"cmd/faultfs":      "internal/cli internal/first internal/shim",
 	"internal/tour":    "",
 

@@ -50,7 +50,9 @@ type completer interface {
 
 // planner makes a study of what the controls showed. Its parse reads a choice.
 type planner struct {
-	plan  func(*trial.Runner, *trial.Controls, *trial.Log) study
+	plan func(*trial.Runner, *trial.Controls, *trial.Log) study
+	// begin stands for plan where a study can fail to come about.
+	begin func(context.Context, *trial.Runner, *trial.Controls, *trial.Log) (study, error)
 	parse func(choice string) (trial.Case, error)
 	// relative says that arguments which name files stay relative where the
 	// program starts in the copy.
@@ -111,7 +113,10 @@ func (e *experiment) perform(ctx context.Context, std streams, p planner, only [
 	bar := newProgress(std, e.name)
 	defer bar.done()
 	log := &trial.Log{Repro: e.repro, Progress: bar.set}
-	s := p.plan(runner, controls, log)
+	s, err := p.study(ctx, runner, controls, log)
+	if err != nil {
+		return nil, interruption(ctx, err)
+	}
 	cases := only
 	if cases == nil {
 		cases = s.Cases()
@@ -127,6 +132,13 @@ func (e *experiment) perform(ctx context.Context, std streams, p planner, only [
 	}
 	stopped := runner.All(ctx, jobs, log.Plan(cases), s.Judge)
 	return log.Report(e.name, e.line(), stopped), nil
+}
+
+func (p planner) study(ctx context.Context, r *trial.Runner, c *trial.Controls, log *trial.Log) (study, error) {
+	if p.begin != nil {
+		return p.begin(ctx, r, c, log)
+	}
+	return p.plan(r, c, log), nil
 }
 
 // status is how the command ends: a void never hides a finding.

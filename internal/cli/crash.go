@@ -1,0 +1,79 @@
+//go:build linux
+
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"faultlab/internal/crash"
+	"faultlab/internal/rule"
+	"faultlab/internal/trial"
+)
+
+func newCrash(std streams) *cobra.Command {
+	var fs, tear string
+	var rules []string
+	var s crash.Settings
+	cmd := &cobra.Command{
+		Use:   "crash [flags] -- PROGRAM [ARGUMENT…]",
+		Short: "Let a program die, and the power go, at every point, and judge what is left",
+		Long: `Record one run of a program, operation by operation, and rebuild from the record
+every state that the tree could be left in: by a program that dies (all that it
+did is there), and by a machine that dies (what was not synced may be lost, in
+part or out of order). In each state run recovery (--next; without it the
+program again) and the check, and say which of them it does not survive.
+
+In the check FAULTFS_STDOUT holds exactly what the program had printed before the
+crash: what it had acknowledged must be there.`,
+		Example: `  faultfs crash --setup 'store init db' --next 'store recover db' --check './all_acknowledged.sh' -- store put db …
+  faultfs crash --fs ext4 --tree data -- worker run …`,
+		Args: func(cmd *cobra.Command, args []string) error { return commandLine(cmd, args) },
+	}
+	e := newExperiment(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&fs, "fs", "strict", "what the disk promises: strict (what was synced, no more), linux, ext4")
+	fl.StringVar(&tear, "tear", "page", "where a write can end when the program dies: page or byte")
+	fl.StringVar(&s.Keep, "keep", "", "leave the failing states in this directory, for looking at")
+	fl.BoolVar(&s.FailSync, "fail-sync", false, "record once more for each sync, which fails and loses its data")
+	fl.StringArrayVar(&rules, "on", nil, "a rule that holds while the program is recorded, such as 'sync path=a nth=1 do fail EIO'; may be repeated")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := crashSettings(&s, fs, tear, rules); err != nil {
+			return err
+		}
+		return e.run(std, args, planner{
+			begin: func(ctx context.Context, r *trial.Runner, c *trial.Controls, log *trial.Log) (study, error) {
+				return crash.New(ctx, r, c, s, log)
+			},
+			parse:    crash.Parse,
+			relative: true,
+		})
+	}
+	return cmd
+}
+
+func crashSettings(s *crash.Settings, fs, tear string, rules []string) error {
+	var err error
+	if s.Model, err = crash.ParseModel(fs); err != nil {
+		return usagef("--fs: %w", err)
+	}
+	switch tear {
+	case "page":
+	case "byte":
+		s.Bytes = true
+	default:
+		return usagef("--tear %q: want page or byte", tear)
+	}
+	for _, text := range rules {
+		r, err := rule.Parse(text)
+		if err != nil {
+			return usagef("--on %q: %w", text, err)
+		}
+		if r.Verb != rule.DoFail {
+			return usagef("--on %q: while a program is recorded a rule can only fail its operations", text)
+		}
+		s.Rules = append(s.Rules, r)
+	}
+	return nil
+}

@@ -1,0 +1,378 @@
+package crash
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"faultlab/internal/record"
+)
+
+// builder makes a state of a copy of the base.
+type builder struct {
+	*left
+	dir   string // the copy
+	touch func(string)
+	stage string             // beside it: what is on its way
+	fds   map[record.ID]int  // of directories, O_PATH
+	moved map[record.ID]bool // objects that stand in the stage
+	own   string             // the recorded tree's path in the data
+}
+
+// build makes the state in dir, which holds the base.
+func (l *left) build(dir string, touch func(string)) (err error) {
+	b := &builder{left: l, dir: dir, touch: touch, stage: filepath.Join(filepath.Dir(dir), "stage"),
+		fds: make(map[record.ID]int), moved: make(map[record.ID]bool), own: l.d.rec.Dir}
+	if err := os.Mkdir(b.stage, 0o700); err != nil {
+		return fmt.Errorf("build a state: %w", err)
+	}
+	defer func() {
+		for _, fd := range b.fds {
+			_ = unix.Close(fd)
+		}
+		if e := os.RemoveAll(b.stage); err == nil {
+			err = e
+		}
+	}()
+	for _, do := range []func() error{b.openDirs, b.takeAway, b.bringForth, b.fill, b.putBack, b.dress} {
+		if err := do(); err != nil {
+			return fmt.Errorf("build a state: %w", err)
+		}
+	}
+	return nil
+}
+
+// order lists the touched names, the same way every time.
+func (b *builder) order() []name {
+	return slices.SortedFunc(maps.Keys(b.names), func(x, y name) int {
+		if x.dir != y.dir {
+			return int(x.dir - y.dir)
+		}
+		return strings.Compare(x.as, y.as)
+	})
+}
+
+// tracked reports whether a name lies in the tree: those for temporary files do
+// not.
+func (b *builder) tracked(n name) bool { return n.dir != record.Tmp && b.basePath(n.dir) != "" }
+
+// basePath is where a directory of the base stands in the copy, "" if nowhere.
+func (b *builder) basePath(dir record.ID) string {
+	if dir == record.Root {
+		return "."
+	}
+	at := b.d.namesOf[dir]
+	if len(at) != 1 {
+		return ""
+	}
+	up := b.basePath(at[0].dir)
+	if up == "" {
+		return ""
+	}
+	return filepath.Join(up, at[0].as)
+}
+
+// openDirs opens all directories of the base in which a name changes, before any
+// of them moves.
+func (b *builder) openDirs() error {
+	for n := range b.names {
+		if b.tracked(n) {
+			if err := b.openDir(n.dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *builder) openDir(dir record.ID) error {
+	if _, open := b.fds[dir]; open {
+		return nil
+	}
+	at := filepath.Join(b.dir, b.basePath(dir))
+	if o := b.d.objects[dir]; o.Mode&0o300 != 0o300 {
+		b.touch(b.basePath(dir))
+		if err := unix.Chmod(at, o.Mode&0o7777|0o700); err != nil {
+			return &os.PathError{Op: "chmod", Path: at, Err: err}
+		}
+	}
+	fd, err := unix.Open(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: at, Err: err}
+	}
+	b.fds[dir] = fd
+	return nil
+}
+
+func (b *builder) staged(id record.ID) string { return filepath.Join(b.stage, fmt.Sprint(id)) }
+
+// takeAway moves what no longer stands under its name to the stage.
+func (b *builder) takeAway() error {
+	for _, n := range b.order() {
+		was, to := b.d.names[n], b.names[n]
+		if was == 0 || was == to || !b.tracked(n) {
+			continue
+		}
+		b.touch(filepath.Join(b.basePath(n.dir), n.as))
+		var err error
+		if b.moved[was] {
+			err = unix.Unlinkat(b.fds[n.dir], n.as, 0) // a further name of the file
+		} else {
+			err = unix.Renameat(b.fds[n.dir], n.as, unix.AT_FDCWD, b.staged(was))
+			b.moved[was] = true
+		}
+		if err != nil {
+			return &os.PathError{Op: "take away", Path: n.as, Err: err}
+		}
+	}
+	return nil
+}
+
+// bringForth makes the new objects that some name reaches.
+func (b *builder) bringForth() error {
+	for _, id := range b.wanted() {
+		o := b.d.objects[id]
+		if !o.born {
+			continue
+		}
+		at := b.staged(id)
+		var err error
+		switch o.Mode & unix.S_IFMT {
+		case unix.S_IFREG:
+			err = os.WriteFile(at, nil, 0o600)
+		case unix.S_IFDIR:
+			if err = os.Mkdir(at, 0o700); err == nil {
+				b.fds[id], err = unix.Open(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			}
+		case unix.S_IFLNK:
+			err = os.Symlink(strings.ReplaceAll(o.Target, b.own, b.dir), at)
+		default:
+			err = unix.Mknod(at, o.Mode&unix.S_IFMT|0o600, 0)
+		}
+		if err != nil {
+			return err
+		}
+		b.moved[id] = true
+	}
+	return nil
+}
+
+// wanted lists the objects that touched names lead to, the same way every time.
+func (b *builder) wanted() []record.ID {
+	ids := make(map[record.ID]bool)
+	for _, to := range b.names {
+		if to != 0 && len(b.reached(to)) > 0 {
+			ids[to] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+// where is an object's path at this moment.
+func (b *builder) where(id record.ID) string {
+	if b.moved[id] {
+		return b.staged(id)
+	}
+	n := b.d.namesOf[id][0]
+	if fd, open := b.fds[n.dir]; open {
+		return fmt.Sprintf("/proc/self/fd/%d/%s", fd, n.as)
+	}
+	return filepath.Join(b.dir, b.basePath(n.dir), n.as)
+}
+
+// fill gives files their contents.
+func (b *builder) fill() error {
+	for _, id := range slices.Sorted(maps.Keys(b.images)) {
+		o, im := b.d.objects[id], b.images[id]
+		if im.content() == o.full[0].content() || len(b.reached(id)) == 0 {
+			continue
+		}
+		b.touchAll(id)
+		if err := b.contents(b.where(id), o, im); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// touchAll touches an object's names, those of the base and those that it has.
+func (b *builder) touchAll(id record.ID) {
+	for _, n := range b.d.namesOf[id] {
+		if up := b.basePath(n.dir); up != "" {
+			b.touch(filepath.Join(up, n.as))
+		}
+	}
+	for _, p := range b.reached(id) {
+		b.touch(p)
+	}
+}
+
+func (b *builder) contents(at string, o *object, im *image) error {
+	if o.Mode&0o200 == 0 && !o.born {
+		if err := unix.Chmod(at, o.Mode&0o7777|0o600); err != nil {
+			return &os.PathError{Op: "chmod", Path: at, Err: err}
+		}
+	}
+	f, err := os.OpenFile(at, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if im.base == 0 && !o.born {
+		if err := f.Truncate(0); err != nil {
+			return err
+		}
+	}
+	if err := b.pages(f, im); err != nil {
+		return err
+	}
+	if err := f.Truncate(im.size); err != nil {
+		return err
+	}
+	return b.renamed(f, im)
+}
+
+// pages writes what lies over the base.
+func (b *builder) pages(f *os.File, im *image) error {
+	own := make(map[int64][]byte)
+	im.collect(own)
+	for _, n := range slices.Sorted(maps.Keys(own)) {
+		size := min(page, im.size-n*page)
+		if size <= 0 || im.base == 0 && isZero(own[n]) {
+			continue
+		}
+		if _, err := f.WriteAt(own[n][:size], n*page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renamed puts the copy's own path where the recorded tree's stands. The two are
+// of one length.
+func (b *builder) renamed(f *os.File, im *image) error {
+	if b.own == b.dir || !b.holdsPath(im) {
+		return nil
+	}
+	text := make([]byte, im.size)
+	if _, err := f.ReadAt(text, 0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt(bytes.ReplaceAll(text, []byte(b.own), []byte(b.dir)), 0)
+	return err
+}
+
+// holdsPath looks for the path in the pages that were written, and across their
+// borders by its beginning.
+func (b *builder) holdsPath(im *image) bool {
+	head := []byte(filepath.Dir(filepath.Dir(b.own)))
+	own := make(map[int64][]byte)
+	im.collect(own)
+	var last int64 = -2
+	var tail []byte
+	for _, n := range slices.Sorted(maps.Keys(own)) {
+		text := own[n]
+		if n == last+1 {
+			text = append(slices.Clone(tail), text...)
+		}
+		if bytes.Contains(text, head) {
+			return true
+		}
+		last, tail = n, own[n][max(0, page-len(head)):]
+	}
+	return false
+}
+
+// putBack gives objects their names.
+func (b *builder) putBack() error {
+	left := make(map[record.ID]int)
+	names := slices.DeleteFunc(b.order(), func(n name) bool {
+		to := b.names[n]
+		return to == 0 || b.path(n.dir) == "" || b.d.names[n] == to && !b.d.objects[to].born && !b.moved[to]
+	})
+	for _, n := range names {
+		left[b.names[n]]++
+	}
+	for _, n := range names {
+		to := b.names[n]
+		b.touch(filepath.Join(b.path(n.dir), n.as))
+		if b.d.names[n] == to {
+			continue // it never left
+		}
+		if err := b.put(n, to, left[to]); err != nil {
+			return err
+		}
+		left[to]--
+	}
+	return nil
+}
+
+// put makes one name of several to come.
+func (b *builder) put(n name, to record.ID, several int) error {
+	dir, ok := b.fds[n.dir]
+	if !ok {
+		return fmt.Errorf("directory %d of %s is not there", n.dir, n.as)
+	}
+	from := b.where(to)
+	var err error
+	if several > 1 || !b.moved[to] {
+		err = unix.Linkat(unix.AT_FDCWD, from, dir, n.as, 0)
+	} else {
+		err = unix.Renameat(unix.AT_FDCWD, from, dir, n.as)
+	}
+	if err != nil {
+		return &os.PathError{Op: "put back", Path: n.as, Err: err}
+	}
+	return nil
+}
+
+// dress sets attributes, the innermost first: a directory may be shut by it.
+func (b *builder) dress() error {
+	type dressed struct {
+		id   record.ID
+		path string
+	}
+	var all []dressed
+	seen := make(map[record.ID]bool)
+	for _, id := range append(b.touched(), b.wanted()...) {
+		if at := b.reached(id); len(at) > 0 && !seen[id] && b.changed(id) && id != record.Root {
+			seen[id] = true
+			b.touchAll(id)
+			all = append(all, dressed{id, at[0]})
+		}
+	}
+	slices.SortFunc(all, func(x, y dressed) int { return strings.Compare(y.path, x.path) })
+	for _, d := range all {
+		if err := b.attributes(d.id, filepath.Join(b.dir, d.path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) attributes(id record.ID, at string) error {
+	mode, uid, gid := b.mode(id)
+	if int(uid) != os.Geteuid() || int(gid) != os.Getegid() {
+		_ = unix.Lchown(at, int(uid), int(gid)) // as far as this user may
+	}
+	if mode&unix.S_IFMT == unix.S_IFLNK {
+		return nil
+	}
+	for _, x := range b.xattrs[id] {
+		if x.Removed {
+			_ = unix.Removexattr(at, x.Name)
+		} else {
+			_ = unix.Setxattr(at, x.Name, x.Value, 0)
+		}
+	}
+	if err := unix.Chmod(at, mode&0o7777); err != nil {
+		return &os.PathError{Op: "chmod", Path: at, Err: err}
+	}
+	return nil
+}

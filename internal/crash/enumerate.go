@@ -1,0 +1,222 @@
+package crash
+
+import (
+	"faultlab/internal/record"
+)
+
+// Options narrow what is tried.
+type Options struct {
+	Model Models
+	// Bytes tears a write at every byte where the program dies, and not only
+	// where pages of the file begin.
+	Bytes bool
+	// Silent says that nobody asks what had been printed: states that differ in
+	// nothing else are one.
+	Silent bool
+	// Most bounds the distinct states.
+	Most int
+}
+
+// Counts say how many states there were.
+type Counts struct {
+	Operations int // events that change something or promise it
+	Generated  int
+	Distinct   int
+	Impossible int // that no disk can hold
+	Left       int // distinct, and left out for being too many
+}
+
+// enumeration collects distinct states.
+type enumeration struct {
+	d      *disk
+	opts   Options
+	counts Counts
+	states []*State
+	byKey  map[key]*State
+}
+
+// enumerate lists the distinct states that a model allows. The simplest way to
+// reach each comes first.
+func (d *disk) enumerate(opts Options) ([]*State, Counts) {
+	e := &enumeration{d: d, opts: opts, byKey: make(map[key]*State)}
+	for i := range d.rec.Events {
+		if d.rec.Events[i].Kind != record.Say {
+			e.counts.Operations++
+		}
+	}
+	for point := 0; point <= len(d.rec.Events); point++ {
+		e.point(point)
+	}
+	return e.states, e.counts
+}
+
+func (e *enumeration) point(point int) {
+	e.add(&State{Point: point})
+	pending := e.d.pending(point)
+	if len(pending) > 0 {
+		e.losses(point, pending)
+	}
+	if point < len(e.d.rec.Events) {
+		e.within(point)
+	}
+}
+
+// maxParts bounds how often one write is torn.
+const maxParts = 64
+
+// within tears the write at a point: the program dies in its midst.
+func (e *enumeration) within(point int) {
+	ev := &e.d.rec.Events[point]
+	if ev.Kind != record.Write || ev.Stored {
+		return
+	}
+	step := int64(page)
+	if e.opts.Bytes {
+		step = 1
+	}
+	first := step - ev.Off%step
+	total := (ev.Len() - first + step - 1) / step
+	if total > maxParts {
+		e.counts.Left += int(total - maxParts)
+		step *= (total + maxParts - 1) / maxParts
+	}
+	for part := first; part < ev.Len(); part += step {
+		e.add(&State{Point: point, Part: part})
+	}
+}
+
+// losses tries what may be lost at a point.
+func (e *enumeration) losses(point int, pending []int) {
+	try := func(terms ...Term) { e.add(&State{Point: point, Terms: terms}) }
+	all, names, data := Selection{All, -1}, Selection{Names, -1}, Selection{Data, -1}
+	try(Term{Lost, 0, all})
+	try(Term{Lost, 0, data})
+	try(Term{Sized, 0, data})
+	try(Term{Lost, 0, names})
+	for _, i := range pending {
+		for _, t := range e.fates(i) {
+			try(t)
+		}
+		try(Term{Lost, 0, all}, Term{Kept, 0, Selection{One, i}})
+	}
+	for _, i := range e.firstOfFiles(pending) {
+		try(Term{Lost, 0, Selection{DataOf, i}})
+		try(Term{Lost, 0, data}, Term{Kept, 0, Selection{DataOf, i}})
+	}
+	for _, i := range pending[1:] {
+		try(Term{Lost, 0, Selection{All, i}})
+	}
+	e.namesFromTheEnd(point, pending)
+}
+
+// fates are what can become of one event alone.
+func (e *enumeration) fates(i int) []Term {
+	ev := &e.d.rec.Events[i]
+	one := Selection{One, i}
+	terms := []Term{{Lost, 0, one}}
+	switch {
+	case ev.Kind == record.Size && ev.Size%page != 0:
+		terms = append(terms, Term{Zeroed, 0, one})
+	case ev.Kind == record.Write:
+		if !ev.Keeps {
+			terms = append(terms, Term{Sized, 0, one})
+		}
+		for _, at := range tears(ev.Off, ev.Len()) {
+			terms = append(terms, Term{Head, at, one}, Term{Cut, at, one}, Term{Tail, at, one})
+		}
+	}
+	return terms
+}
+
+// tears are the lengths after which a write of several sectors can be torn: the
+// first sector, the middle one, and before the last.
+func tears(off, size int64) []int64 {
+	first := sector - off%sector
+	last := (off+size-1)/sector*sector - off
+	if first >= size {
+		return nil
+	}
+	var out []int64
+	for _, at := range []int64{first, first + (last-first)/2/sector*sector, last} {
+		if len(out) == 0 || out[len(out)-1] != at {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// firstOfFiles is the first data event of each file.
+func (e *enumeration) firstOfFiles(pending []int) []int {
+	seen := make(map[record.ID]bool)
+	var out []int
+	for _, i := range pending {
+		ev := &e.d.rec.Events[i]
+		if isData(ev) && !seen[ev.ID] {
+			seen[ev.ID] = true
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// namesFromTheEnd loses names from some point on, as journals do, with every
+// sort of loss of data: this is where most programs break.
+func (e *enumeration) namesFromTheEnd(point int, pending []int) {
+	data := Selection{Data, -1}
+	last := -1 // the name before the cut
+	files := e.firstOfFiles(pending)
+	cut := func(terms ...Term) {
+		e.add(&State{Point: point, Terms: terms})
+	}
+	tails := func(terms []Term) {
+		cut(append(terms, Term{Lost, 0, data})...)
+		cut(append(terms, Term{Sized, 0, data})...)
+		for _, f := range files {
+			if last >= 0 && e.d.rec.Events[f].ID == e.d.rec.Events[last].ID {
+				cut(append(terms, Term{Lost, 0, Selection{DataOf, f}})...)
+				cut(append(terms, Term{Sized, 0, Selection{DataOf, f}})...)
+				cut(append(terms, Term{Lost, 0, data}, Term{Kept, 0, Selection{DataOf, f}})...)
+			}
+		}
+	}
+	for _, i := range pending {
+		if !isName(&e.d.rec.Events[i]) {
+			continue
+		}
+		terms := []Term{{Lost, 0, Selection{Names, i}}}
+		cut(terms...)
+		tails(terms[:1:1])
+		last = i
+	}
+	tails(nil)
+}
+
+// add keeps a state that is allowed and new.
+func (e *enumeration) add(s *State) {
+	e.counts.Generated++
+	e.d.complete(s)
+	if s.Models&(e.opts.Model|Death) == 0 {
+		return
+	}
+	l := e.d.leaves(s)
+	if l == nil {
+		e.counts.Impossible++
+		return
+	}
+	said := e.d.said[s.Point]
+	if e.opts.Silent {
+		said = 0
+	}
+	k := l.key(said)
+	if known := e.byKey[k]; known != nil {
+		known.Models |= s.Models
+		return
+	}
+	e.byKey[k] = s
+	if len(e.states) >= e.opts.Most {
+		e.counts.Left++
+		return
+	}
+	e.counts.Distinct++
+	e.states = append(e.states, s)
+}

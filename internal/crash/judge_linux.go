@@ -1,0 +1,156 @@
+package crash
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"faultlab/internal/report"
+	"faultlab/internal/tree"
+	"faultlab/internal/trial"
+)
+
+const eio = syscall.EIO
+
+// Judge gives the verdict on one state to the log.
+func (c *Crash) Judge(res trial.Result) []trial.Case {
+	t := report.Trial{Choice: res.Case.Choice}
+	p, known := c.byChoice[res.Case.Choice]
+	if known {
+		t.Point, t.Fault = p.point(), p.column()
+	}
+	if c.log.Result(t, res.Err) || !known {
+		return nil
+	}
+	j := c.runner.Judge(c.controls.Control, res.Run)
+	t.Verdict, t.Finding, t.Cause = j.Verdict.String(), j.Finding, j.Cause
+	if gone := c.lost(p, res.Run); !t.Finding && len(gone) > 0 {
+		t.Verdict, t.Finding = "lost", true
+		t.Cause = strings.Join(gone, ", ") + ": the program had ended with success, and its effect is gone"
+	}
+	t.Detail = p.describe() + "; " + strings.TrimPrefix(j.Detail, "killed, ")
+	if t.Finding {
+		c.keep(p)
+	}
+	c.log.Add(t, c.controls, res.Run)
+	return nil
+}
+
+// point is the row of the heat map.
+func (p planned) point() string {
+	s := &State{Point: p.Point, Part: p.Part}
+	if p.Part > 0 {
+		return p.prefix + p.labels[p.Point]
+	}
+	return p.prefix + strings.TrimPrefix(p.print(s), "after ")
+}
+
+// column is the heat map's: the worst thing that happens to an event.
+func (p planned) column() string {
+	if len(p.losses) == 0 {
+		return "process death"
+	}
+	worst := Kept
+	for _, l := range p.losses {
+		if worst == Kept || worst == Lost {
+			worst = l.fate
+		}
+	}
+	switch worst {
+	case Lost:
+		return "lost"
+	case Sized:
+		return "size only"
+	case Zeroed:
+		return "zeroed"
+	}
+	return "torn"
+}
+
+// describe says what happened, to what, and which models allow it.
+func (p planned) describe() string {
+	if len(p.losses) == 0 {
+		return fmt.Sprintf("the program dies %s; allowed by %v", strings.TrimPrefix(p.print(p.State), "at the "), p.Models)
+	}
+	var dropped []string
+	for i := range p.rec.Events[:p.Point] {
+		if l, ok := p.losses[i]; ok {
+			dropped = append(dropped, p.labels[i]+" "+l.String())
+		}
+	}
+	const most = 6
+	more := ""
+	if len(dropped) > most {
+		more = fmt.Sprintf(" and %d more", len(dropped)-most)
+		dropped = dropped[:most]
+	}
+	when, _, _ := strings.Cut(p.print(&State{Point: p.Point}), ", ")
+	return fmt.Sprintf("the power goes %s: %s%s; allowed by %v", when, strings.Join(dropped, ", "), more, p.Models)
+}
+
+func (l loss) String() string {
+	if l.fate.sized() {
+		return fmt.Sprintf("%v %d", l.fate, l.at)
+	}
+	return l.fate.String()
+}
+
+// lost lists what a program that had ended with success has done in vain. Only
+// where a next run of the user's looks on, and no check judges, is that ours to
+// say: the program itself would do all of it again.
+func (c *Crash) lost(p planned, run trial.Run) []string {
+	if c.runner.Checked() || !c.runner.Own() || p.Point < len(p.rec.Events) || c.controls.Once.Status != 0 {
+		return nil
+	}
+	var out []string
+	for _, path := range c.controls.Once.Tree.Paths() {
+		want, got := c.controls.Once.Tree[path], c.at(run.After, path)
+		volatile := c.controls.Volatile[path]
+		if !tree.Same(want, got, volatile) && tree.Same(c.controls.Base[path], got, volatile) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// maxKept bounds the states that are left for looking at.
+const maxKept = 100
+
+// keep leaves a state in the user's directory.
+func (c *Crash) keep(p planned) {
+	if c.settings.Keep == "" || c.kept >= maxKept {
+		return
+	}
+	c.kept++
+	dir := filepath.Join(c.settings.Keep, fmt.Sprintf("%03d", c.kept))
+	if err := c.leave(p, dir); err != nil {
+		c.log.Note("the state %q could not be kept: %v", p.prefix+p.print(p.State), err)
+	}
+}
+
+// leave writes the choice, what had been said and the tree into a directory.
+func (c *Crash) leave(p planned, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	at, err := filepath.Abs(filepath.Join(dir, "tree"))
+	if err != nil {
+		return err
+	}
+	if err := os.CopyFS(at, os.DirFS(c.runner.BaseDir())); err != nil {
+		return err
+	}
+	if err := p.builder(p.State)(at, func(string) {}); err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{
+		"choice": []byte(p.prefix + p.print(p.State) + "\n"), "stdout": p.saidBefore(p.Point),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
