@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 
 func newPlace(std streams) *cobra.Command {
 	var list bool
+	var groups []string
 	cmd := &cobra.Command{
 		Use:   "place [flags] -- PROGRAM [ARGUMENT…]",
 		Short: "Start a program from everywhere else, and judge what it does there",
@@ -38,16 +40,22 @@ original is never changed.`,
 	}
 	e := newExperiment(cmd)
 	cmd.Flags().BoolVar(&list, "list", false, "print the starts, and what a good program does there; run nothing")
+	cmd.Flags().StringSliceVar(&groups, "starts", nil, "what to try, such as cwd,HOME,closed: the words before the = in --list (default: all)")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if list {
 			return listPlaces(std)
+		}
+		for _, group := range groups {
+			if known := place.Groups(); !slices.Contains(known, group) {
+				return usagef("--starts %q: want some of %s", group, strings.Join(known, ", "))
+			}
 		}
 		return e.run(std, args, planner{
 			plan: func(r *trial.Runner, c *trial.Controls, log *trial.Log) study {
 				for _, word := range e.words {
 					log.Note("the argument %q is taken for the file of that name", word)
 				}
-				return place.New(r, c, e.spec.Program, args[0], log)
+				return place.New(r, c, place.Options{Program: e.spec.Program, Name: args[0], Groups: groups}, log)
 			},
 			parse: parsePlace,
 		})

@@ -25,19 +25,26 @@ import (
 // Place is one experiment over a program.
 type Place struct {
 	rows     []Row
+	groups   []string // that are wanted; nil is all
 	runner   *trial.Runner
 	controls *trial.Controls
 	log      *trial.Log
 }
 
-// New plans the starts of a program, an absolute path or one in {tree}, that is
-// called name.
-func New(r *trial.Runner, c *trial.Controls, program, name string, log *trial.Log) *Place {
-	t := target{program: program, base: path.Base(name), subfolder: subfolder(r.Base())}
-	p := &Place{rows: rows(t), runner: r, controls: c, log: log}
+// Options say what is started, and from where.
+type Options struct {
+	Program string   // an absolute path, or one in {tree}
+	Name    string   // as the user calls it
+	Groups  []string // of starts, see Groups; nil is all
+}
+
+// New plans the starts of a program.
+func New(r *trial.Runner, c *trial.Controls, opts Options, log *trial.Log) *Place {
+	t := target{program: opts.Program, base: path.Base(opts.Name), subfolder: subfolder(r.Base())}
+	p := &Place{rows: rows(t), groups: opts.Groups, runner: r, controls: c, log: log}
 	if status := c.Once.Status; status != 0 {
 		log.Note("the plain start ends with status %d%s: taken for a refusal that no start may get around",
-			status, because(c.Run.Subject.Text()))
+			status, because(c.Run.Subject))
 	}
 	return p
 }
@@ -63,11 +70,28 @@ func before(a, b string) bool {
 // List is every row, whatever the program.
 func List() []Row { return rows(target{}) }
 
-// Cases are all starts.
+// group is what a start is about: the word before the sign in its name.
+func (r *Row) group() string {
+	group, _, _ := strings.Cut(r.Name, "=")
+	return group
+}
+
+// Groups are all that there are.
+func Groups() []string {
+	var groups []string
+	for _, r := range List() {
+		groups = append(groups, r.group())
+	}
+	return slices.Compact(groups)
+}
+
+// Cases are all starts that are wanted.
 func (p *Place) Cases() []trial.Case {
 	var cases []trial.Case
 	for i := range p.rows {
-		cases = append(cases, p.rows[i].made())
+		if p.groups == nil || slices.Contains(p.groups, p.rows[i].group()) {
+			cases = append(cases, p.rows[i].made())
+		}
 	}
 	return cases
 }

@@ -82,11 +82,13 @@ func crashOf(o *trial.Outcome) string {
 	return ""
 }
 
-// because quotes the last line of some output.
-func because(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return fmt.Sprintf(" (%s)", last)
+// because quotes the last line of what a program said.
+func because(o trial.Outcome) string {
+	for _, text := range []string{o.Stderr, o.Stdout} {
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		if last := lines[len(lines)-1]; last != "" {
+			return fmt.Sprintf(" (%s)", last)
+		}
 	}
 	return ""
 }
