@@ -18,6 +18,7 @@ import (
 type watchdog struct {
 	dir  string
 	base int // threads on the machine when it began
+	most int // processes of one run
 	quit chan struct{}
 	mu   sync.Mutex
 	runs map[*watched]bool
@@ -37,7 +38,7 @@ const (
 )
 
 func newWatchdog(dir string) *watchdog {
-	w := &watchdog{dir: dir, base: threads(), quit: make(chan struct{}), runs: make(map[*watched]bool)}
+	w := &watchdog{dir: dir, base: threads(), most: crowd, quit: make(chan struct{}), runs: make(map[*watched]bool)}
 	go w.watch()
 	return w
 }
@@ -58,17 +59,18 @@ func (w *watchdog) watch() {
 }
 
 func (w *watchdog) look() {
-	full, crowded := w.full(), threads() > w.base+crowd
+	full, all := w.full(), threads()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	crowded := all > w.base+w.most
 	for d := range w.runs {
 		switch {
 		case full:
 			d.end("fills the disk: less than 64 MiB are left for copies")
 		case d.printsTooMuch():
 			d.end("prints without end: more than 64 MiB")
-		case crowded && d.run.Crowded(crowd):
-			d.end(fmt.Sprintf("forks without end: more than %d processes", crowd))
+		case crowded && d.run.Crowded(w.most):
+			d.end(fmt.Sprintf("forks without end: more than %d processes", w.most))
 		}
 	}
 }
