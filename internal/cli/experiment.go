@@ -26,13 +26,15 @@ import (
 // experiment holds what sweep, place and the others have in common: their flags,
 // the way from a command line to a report, and the exit status.
 type experiment struct {
-	spec    trial.Spec
-	only    string
-	outputs outputs
-	flags   *pflag.FlagSet
-	name    string
-	args    []string // the program and its arguments, as typed
-	words   []string // arguments that were taken for files, though they could be mere words
+	spec trial.Spec
+	only string
+	// allowNone says that there may be nothing to try.
+	allowNone bool
+	outputs   outputs
+	flags     *pflag.FlagSet
+	name      string
+	args      []string // the program and its arguments, as typed
+	words     []string // arguments that were taken for files, though they could be mere words
 }
 
 // study is one experiment's own part.
@@ -54,6 +56,8 @@ type planner struct {
 	// begin stands for plan where a study can fail to come about.
 	begin func(context.Context, *trial.Runner, *trial.Controls, *trial.Log) (study, error)
 	parse func(choice string) (trial.Case, error)
+	// narrow gives the flags that explore around a choice; nil is --only.
+	narrow func(choice string) ([]string, error)
 	// relative says that arguments which name files stay relative where the
 	// program starts in the copy.
 	relative bool
@@ -96,7 +100,11 @@ func (e *experiment) run(std streams, args []string, p planner) error {
 		return err
 	}
 	// What was found is told, also where the copies could not be cleared away.
-	return cmp.Or(errors.Join(err, e.outputs.write(std, r)), e.status(r))
+	err = errors.Join(err, e.outputs.write(std, r))
+	if e.outputs.repro != "" {
+		err = errors.Join(err, e.scripts(e.outputs.repro, r, p.narrow))
+	}
+	return cmp.Or(err, e.status(r))
 }
 
 // perform makes the copies, the controls and the cases.
@@ -146,6 +154,7 @@ func (e *experiment) status(r *report.Report) error {
 	switch {
 	case len(r.Findings) > 0 && r.Coverage.Why != "interrupted":
 		return status(statusFindings)
+	case e.allowNone && r.Coverage.Planned == 0:
 	case !r.Coverage.Complete, r.Coverage.Ran == 0:
 		return status(statusVoid)
 	case e.only != "" && r.Coverage.Unreached > 0:

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -38,6 +39,7 @@ The original is never changed.`,
 	fl.StringSliceVar(&faults, "faults", nil, "faults to try, such as ENOSPC,short,kill (default: all)")
 	fl.StringArrayVar(&paths, "path", nil, "glob of paths whose operations fail; may be repeated (default: what the program changes)")
 	fl.IntVar(&depth, "depth", 1, "faults in one run: 2 adds a second in what the program does after the first")
+	fl.BoolVar(&e.allowNone, "allow-none", false, "exit 0 where nothing is left of what was asked for: scripts of --repro, where a fix may have taken it away")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		opts, err := sweepOptions(ops, faults, paths, depth)
 		if err != nil {
@@ -48,10 +50,27 @@ The original is never changed.`,
 				return sweep.New(r, c, opts, log)
 			},
 			parse:    sweep.Parse,
+			narrow:   narrowed,
 			relative: true,
 		})
 	}
 	return cmd
+}
+
+// narrowed are the flags that explore around a choice.
+func narrowed(choice string) ([]string, error) {
+	a, err := sweep.Narrow(choice)
+	if err != nil {
+		return nil, err
+	}
+	words := []string{"--ops", strings.Join(a.Ops, ","), "--faults", strings.Join(a.Faults, ",")}
+	for _, path := range a.Paths {
+		words = append(words, "--path", path)
+	}
+	if a.Depth > 1 {
+		words = append(words, "--depth", strconv.Itoa(a.Depth))
+	}
+	return append(words, "--allow-none"), nil
 }
 
 func sweepOptions(ops, faults, paths []string, depth int) (sweep.Options, error) {
