@@ -98,25 +98,6 @@ func (t target) hasSubfolder(string, string) (func(), error) {
 	return nil, nil
 }
 
-// Where another disk than the copies' is most likely. It is reached through a
-// link, since its own name is not known before.
-const (
-	otherDiskVar  = "{case}/tmp"
-	otherDiskRoot = "/dev/shm"
-)
-
-func otherDisk(tree, folder string) (func(), error) {
-	here, there := device(tree), device(otherDiskRoot)
-	if here == there || there == 0 {
-		return nil, trial.Unhad("%s is no other disk than that of the copies", otherDiskRoot)
-	}
-	dir, err := os.MkdirTemp(otherDiskRoot, "faultfs-")
-	if err != nil {
-		return nil, trial.Unhad("%v", err)
-	}
-	return func() { _ = os.RemoveAll(dir) }, os.Symlink(dir, filepath.Join(folder, "tmp"))
-}
-
 // device is the number of the disk that a path is on, 0 where it is not there.
 func device(path string) uint64 {
 	var st unix.Stat_t
