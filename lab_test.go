@@ -39,6 +39,9 @@ func TestConsumer(t *testing.T) {
 	for _, text := range []string{
 		"--- FAIL: TestLeaky/full_disk", "notes.lock unexpectedly exists", "--- PASS: TestLeaky/own",
 		"--- PASS: TestFixed/full_disk", "--- PASS: TestFixed/own", "--- PASS: TestFresh/hold",
+		"--- FAIL: TestSweep/leaky/refused/notes.txt", "notes.lock is left behind and blocks the next run", "\n          faultfs sweep --faults ENOSPC --ops create,write --only ",
+		"--- PASS: TestSweep/fixed", "--- FAIL: TestSweep/absent", `program "absent": executable file not found in $PATH`,
+		"--- FAIL: TestSweep/nothing", "nothing was tried, so nothing is known",
 	} {
 		if !strings.Contains(string(out), text) {
 			t.Errorf("it does not say %q", text)

@@ -3,6 +3,8 @@
 //
 //	go test -run Leaky  # finds the lock that is left behind
 //	go test -run Fixed  # passes
+//
+// TestSweep asks the same of both without a script: which failure leaves what?
 package consumer_test
 
 import (
@@ -45,3 +47,14 @@ func scripts(t *testing.T, notes string) {
 
 // TestFresh is for a project that had none of that.
 func TestFresh(t *testing.T) { faultlab.Run(t, "testdata/fresh") }
+
+// TestSweep finds the leak without being told where.
+func TestSweep(t *testing.T) {
+	for _, tool := range []string{"leaky", "fixed"} {
+		t.Run(tool, func(t *testing.T) {
+			faultlab.Sweep(t, "--ops", "create,write", "--faults", "ENOSPC", "--", tool, "remember")
+		})
+	}
+	t.Run("absent", func(t *testing.T) { faultlab.Sweep(t, "--", "absent") })
+	t.Run("nothing", func(t *testing.T) { faultlab.Sweep(t, "--ops", "link", "--", "fixed", "remember") })
+}
