@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -122,9 +123,7 @@ func (l *Log) Report(experiment, command string, interrupted error) *report.Repo
 		Version: report.SchemaVersion, Experiment: experiment, Command: command,
 		Coverage: c, Summary: summary, Findings: report.Group(l.trials), Trials: l.trials,
 	}
-	for note := range maps.Keys(l.notes) {
-		r.Notes = append(r.Notes, note)
-	}
+	r.Notes = slices.Sorted(maps.Keys(l.notes))
 	return r
 }
 
