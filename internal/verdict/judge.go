@@ -124,14 +124,16 @@ func (j judge) next() next {
 }
 
 // reference is the status that the next run should end with. Where the faulted
-// run had completed the effect, though it reported failure, that is the second
-// control's: after a complete commit there is rightly nothing to commit. What it
-// left besides does not undo the effect.
+// run had completed the effect, though it reported failure, that may be the
+// second control's: after a complete commit there is rightly nothing to commit.
+// What else is left then does not undo the effect, nor does what the next run
+// puts right.
 func (j judge) reference() int {
+	got := j.f.Next
 	switch {
-	case j.f.Next.Own:
+	case got.Own:
 		return j.Control.Next
-	case !j.asBefore() && len(j.bad(j.f.Tree)) == 0:
+	case got.Status == j.Twice.Status && !j.asBefore() && (len(j.bad(j.f.Tree)) == 0 || len(j.bad(got.Tree)) == 0):
 		return j.Twice.Status
 	}
 	return j.Once.Status

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"crypto/sha256"
+	"maps"
 	"strings"
 	"testing"
 
@@ -46,12 +47,10 @@ func with(pairs ...string) tree.Delta {
 	return d
 }
 
-// also adds files to a delta.
+// also is a delta with further files, or others.
 func also(d tree.Delta, pairs ...string) tree.Delta {
-	out := with(pairs...)
-	for path, e := range d {
-		out[path] = e
-	}
+	out := maps.Clone(d)
+	maps.Copy(out, with(pairs...))
 	return out
 }
 
@@ -111,6 +110,9 @@ func TestJudge(t *testing.T) {
 		{"healed", erring(with("tmp", "x"), done()), Healed, false, ""},
 		{"complete, reported as failed", erring(whole, Next{Run: Run{4, whole}}), Healed, false, ""},
 		{"complete but for litter", erring(also(whole, "tmp", ""), Next{Run: Run{4, also(whole, "tmp", "")}}), Litter, true, ""},
+		{"complete, and mended by the next", killed(also(whole, "log", "1?"), Next{Run: Run{4, whole}}), Healed, false, ""},
+		{"complete, and done again", erring(whole, done()), Healed, false, ""},
+		{"complete, and torn by the next", erring(whole, Next{Run: Run{4, with("state", "")}}), Torn, true, ""},
 		{"complete, and the next is not the second", erring(whole, Next{Run: Run{1, whole}}), Wedged, true, ""},
 		{"incomplete, and nothing to do", erring(with("state", "new"), Next{Run: Run{4, with("state", "new")}}), Wedged, true, ""},
 		{"litter", erring(lock, littered), Litter, true, "left behind, and never cleared: run.lock"},
