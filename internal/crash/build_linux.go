@@ -22,6 +22,7 @@ type builder struct {
 	stage string             // beside it: what is on its way
 	fds   map[record.ID]int  // of directories, O_PATH
 	moved map[record.ID]bool // objects that stand in the stage
+	shut  []record.ID        // directories that were opened, to be shut again
 	own   string             // the recorded tree's path in the data
 }
 
@@ -78,10 +79,14 @@ func (b *builder) basePath(dir record.ID) string {
 	return filepath.Join(up, at[0].as)
 }
 
-// openDirs opens all directories of the base in which a name changes, before any
-// of them moves.
+// openDirs opens all directories of the base in which a name changes, or a file
+// that changes stands, before any of them moves.
 func (b *builder) openDirs() error {
-	for n := range b.names {
+	wanted := slices.Collect(maps.Keys(b.names))
+	for _, id := range append(b.touched(), b.wanted()...) {
+		wanted = append(wanted, b.d.namesOf[id]...)
+	}
+	for _, n := range wanted {
 		if b.tracked(n) {
 			if err := b.openDir(n.dir); err != nil {
 				return err
@@ -98,6 +103,7 @@ func (b *builder) openDir(dir record.ID) error {
 	at := filepath.Join(b.dir, b.basePath(dir))
 	if o := b.d.objects[dir]; o.Mode&0o300 != 0o300 {
 		b.touch(b.basePath(dir))
+		b.shut = append(b.shut, dir)
 		if err := unix.Chmod(at, o.Mode&0o7777|0o700); err != nil {
 			return &os.PathError{Op: "chmod", Path: at, Err: err}
 		}
@@ -179,11 +185,12 @@ func (b *builder) where(id record.ID) string {
 	if b.moved[id] {
 		return b.staged(id)
 	}
-	n := b.d.namesOf[id][0]
-	if fd, open := b.fds[n.dir]; open {
-		return fmt.Sprintf("/proc/self/fd/%d/%s", fd, n.as)
+	for _, n := range b.d.namesOf[id] {
+		if to, touched := b.names[n]; !touched || to == id {
+			return fmt.Sprintf("/proc/self/fd/%d/%s", b.fds[n.dir], n.as)
+		}
 	}
-	return filepath.Join(b.dir, b.basePath(n.dir), n.as)
+	return b.staged(id)
 }
 
 // fill gives files their contents.
@@ -341,10 +348,15 @@ func (b *builder) dress() error {
 	var all []dressed
 	seen := make(map[record.ID]bool)
 	for _, id := range append(b.touched(), b.wanted()...) {
-		if at := b.reached(id); len(at) > 0 && !seen[id] && b.changed(id) && id != record.Root {
+		if at := b.reached(id); len(at) > 0 && !seen[id] && b.changed(id) {
 			seen[id] = true
 			b.touchAll(id)
 			all = append(all, dressed{id, at[0]})
+		}
+	}
+	for _, id := range b.shut {
+		if at := b.path(id); at != "" && !seen[id] {
+			all = append(all, dressed{id, at})
 		}
 	}
 	slices.SortFunc(all, func(x, y dressed) int { return strings.Compare(y.path, x.path) })

@@ -28,7 +28,8 @@ func (c *Crash) Judge(res trial.Result) []trial.Case {
 	t.Verdict, t.Finding, t.Cause = j.Verdict.String(), j.Finding, j.Cause
 	if gone := c.lost(p, res.Run); !t.Finding && len(gone) > 0 {
 		t.Verdict, t.Finding = "lost", true
-		t.Cause = strings.Join(gone, ", ") + ": the program had ended with success, and its effect is gone"
+		t.Cause = "the program had ended with success, and what it had done is gone"
+		j.Detail = "gone: " + strings.Join(gone, ", ") + "; " + j.Detail
 	}
 	t.Detail = p.describe() + "; " + strings.TrimPrefix(j.Detail, "killed, ")
 	if t.Finding {
