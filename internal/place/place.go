@@ -117,7 +117,7 @@ func (p *Place) row(name string) *Row {
 // Judge gives one start's verdict to the log.
 func (p *Place) Judge(res trial.Result) []trial.Case {
 	row := p.row(res.Case.Choice)
-	t := report.Trial{Choice: row.Name, Point: row.Name}
+	t := report.Trial{Choice: row.Name, Point: row.Name, Fault: "start"}
 	if p.log.Result(t, res.Err) {
 		if errors.Is(res.Err, trial.ErrUnreached) {
 			p.log.Note("%s was not tried: %s", row.Name, strings.TrimPrefix(res.Err.Error(), trial.ErrUnreached.Error()+": "))
