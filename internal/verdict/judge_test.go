@@ -122,6 +122,7 @@ func TestJudge(t *testing.T) {
 		{"torn", erring(with("state", "ne"), tornNext), Torn, true, "state: neither old nor new, and the next run does not mend it"},
 		{"torn, killed", killed(with("state", "ne"), tornNext), Torn, true, ""},
 		{"torn, the check holds", checked(erring(with("state", "ne"), tornNext), false), Differs, false, ""},
+		{"nothing left, and the next differs", erring(nil, tornNext), Differs, false, ""},
 		{"log grown", erring(with("tmp", ""), Next{Run: Run{0, tree.Delta{"state": file("new"), "log": grown("1+12")}}}), Differs, false, ""},
 		{"log overwritten", erring(with("tmp", ""), Next{Run: Run{0, tree.Delta{"state": file("new"), "log": file("2")}}}), Torn, true, ""},
 		{"nothing done", erring(nil, Next{}), Differs, false, ""},

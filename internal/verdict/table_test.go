@@ -134,7 +134,7 @@ var rows = []struct {
 	{RolledBack, func(f facts) bool { return f.next == nextAsControl && f.asBefore }, never},
 	{Healed, func(f facts) bool { return f.next == nextAsControl }, never},
 	{Litter, func(f facts) bool { return f.next == nextExtra }, notExcused},
-	{Torn, func(f facts) bool { return f.next == nextTorn && !f.checked }, always},
+	{Torn, func(f facts) bool { return f.next == nextTorn && !f.checked && !f.asBefore }, always},
 	{Differs, always, never},
 }
 

@@ -135,7 +135,8 @@ func failed(f facts) (Verdict, bool) {
 	case nextExtra:
 		return Litter, !excused
 	case nextTorn:
-		if !f.checked {
+		// Where nothing was left, nothing that was left is torn.
+		if !f.checked && !f.asBefore {
 			return Torn, true
 		}
 	}
