@@ -191,6 +191,9 @@ func transfer(rec *recorder, p *performing) outcome {
 		return passed
 	}
 	defer unix.Close(s.fd)
+	if s.flags&unix.O_APPEND != 0 {
+		return passed // it fails
+	}
 	from, _, st, ok := rec.borrow(p.notification, p.args[shape.from])
 	if !ok {
 		return passed
