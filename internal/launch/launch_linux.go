@@ -83,7 +83,7 @@ func Failed(status int, stderr string) (why string, yes bool) {
 // Main executes the program, if this process is a launcher. Otherwise it returns
 // at once.
 func Main() {
-	if os.Args[0] != name {
+	if len(os.Args) == 0 || os.Args[0] != name {
 		return
 	}
 	// Failures are told on a copy, for the descriptor itself may be closed.
