@@ -42,9 +42,8 @@ type Options struct {
 func New(r *trial.Runner, c *trial.Controls, opts Options, log *trial.Log) *Place {
 	t := target{program: opts.Program, base: path.Base(opts.Name), subfolder: subfolder(r.Base())}
 	p := &Place{rows: rows(t), groups: opts.Groups, runner: r, controls: c, log: log}
-	if status := c.Once.Status; status != 0 {
-		log.Note("the plain start ends with status %d%s: taken for a refusal that no start may get around",
-			status, because(c.Run.Subject))
+	if c.Once.Status != 0 {
+		log.Note("the plain start is taken for a refusal, which no other start may get around")
 	}
 	return p
 }

@@ -3,7 +3,6 @@
 package place
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -78,17 +77,6 @@ func crashOf(o *trial.Outcome) string {
 		return ""
 	case strings.Contains(o.Stderr, "\ngoroutine ") || strings.Contains(o.Stderr, "panicked at"):
 		return panics.FindString(o.Stderr)
-	}
-	return ""
-}
-
-// because quotes the last line of what a program said.
-func because(o trial.Outcome) string {
-	for _, text := range []string{o.Stderr, o.Stdout} {
-		lines := strings.Split(strings.TrimSpace(text), "\n")
-		if last := lines[len(lines)-1]; last != "" {
-			return fmt.Sprintf(" (%s)", last)
-		}
 	}
 	return ""
 }
