@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -56,7 +57,11 @@ func get(tx *bbolt.Tx) error {
 	for err := range tx.Check() {
 		return err
 	}
-	return tx.Bucket(bucket).ForEach(func(k, _ []byte) error {
+	keys := tx.Bucket(bucket)
+	if keys == nil {
+		return errors.New("no bucket: it was never made")
+	}
+	return keys.ForEach(func(k, _ []byte) error {
 		fmt.Println(string(k))
 		return nil
 	})
