@@ -1,6 +1,8 @@
 package crash
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -178,13 +180,20 @@ func (e errGone) Error() string { return fmt.Sprintf("the record holds no %s", e
 func (d *disk) parse(choice string) (*State, error) {
 	parts := cut(choice, ", ")
 	s := new(State)
-	if err := d.parsePoint(s, parts[0]); err != nil {
-		return nil, err
+	var gone errGone
+	missing := d.parsePoint(s, parts[0])
+	if missing != nil && !errors.As(missing, &gone) {
+		return nil, missing
 	}
 	for _, p := range parts[1:] {
-		if err := d.parseTerms(s, p); err != nil {
-			return nil, err
+		err := d.parseTerms(s, p)
+		if err != nil && !errors.As(err, &gone) {
+			return nil, err // it is wrong, whatever the record holds
 		}
+		missing = cmp.Or(missing, err)
+	}
+	if missing != nil {
+		return nil, missing
 	}
 	d.complete(s)
 	return s, nil

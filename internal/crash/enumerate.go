@@ -13,6 +13,9 @@ type Options struct {
 	// Silent says that nobody asks what had been printed: states that differ in
 	// nothing else are one.
 	Silent bool
+	// Ended keeps what a crash after the program's end can leave apart from what
+	// one before it can: only then something can be lost.
+	Ended bool
 	// Most bounds the distinct states.
 	Most int
 }
@@ -206,6 +209,9 @@ func (e *enumeration) add(s *State) {
 	said := e.d.said[s.Point]
 	if e.opts.Silent {
 		said = 0
+	}
+	if e.opts.Ended && s.Point == len(e.d.rec.Events) {
+		said = -1
 	}
 	k := l.key(said)
 	if known := e.byKey[k]; known != nil {
