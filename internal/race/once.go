@@ -129,7 +129,7 @@ func (r *Race) judge(ctx context.Context, stage *trial.Stage, p *play, outcomes 
 	j := judgement{Verdict: verdict.Tolerated}
 	if check.Status() != 0 || check.Hang != "" {
 		j = found(verdict.Violated, "the check fails"+lastLine(check.Text()+check.Hang),
-			"exit statuses: "+describeStatuses(statuses(outcomes)))
+			howTheyEnded(outcomes))
 	}
 	r.oracle.put(s, j)
 	return j, nil, nil
@@ -137,7 +137,7 @@ func (r *Race) judge(ctx context.Context, stage *trial.Stage, p *play, outcomes 
 
 // plain finds what needs no look at the tree.
 func (r *Race) plain(p *play, outcomes []trial.Outcome) judgement {
-	ends := describeStatuses(statuses(outcomes))
+	ends := howTheyEnded(outcomes)
 	if cause, ok := strings.CutPrefix(p.over, "deadlock: "); ok {
 		return found(verdict.Deadlock, cause, "no actor can go on")
 	}
@@ -156,7 +156,7 @@ func (r *Race) plain(p *play, outcomes []trial.Outcome) judgement {
 		return found(verdict.Hang, p.over, ends)
 	}
 	if cause, detail := r.overlap(p.lanes); cause != "" {
-		return found(verdict.Overlap, cause, detail+"; exit statuses: "+ends)
+		return found(verdict.Overlap, cause, detail+"; "+ends)
 	}
 	return judgement{}
 }
@@ -256,7 +256,7 @@ func (c *oracle) judge(ctx context.Context, s *finalState) (judgement, error) {
 		return j, err
 	}
 	if !ok {
-		j = found(verdict.Raced, c.cause(ctx, ends, s.tree), "exit statuses: "+describeStatuses(ends))
+		j = found(verdict.Raced, c.cause(ctx, ends, s.tree), howTheyEnded(s.outcomes))
 	}
 	c.put(s, j)
 	return j, nil
@@ -302,6 +302,19 @@ func (s *finalState) key() string {
 		fmt.Fprintf(&b, "%s %d %o %x\n", path, e.Kind, e.Perm, e.Sum)
 	}
 	return b.String()
+}
+
+// howTheyEnded is each actor's exit status, and what a failed one said last.
+func howTheyEnded(outcomes []trial.Outcome) string {
+	var parts []string
+	for i, o := range outcomes {
+		said := ""
+		if o.Status() != 0 {
+			said = lastLine(o.Stderr)
+		}
+		parts = append(parts, fmt.Sprintf("%c ends with %d%s", letter(i), o.Status(), said))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func lastLine(text string) string {

@@ -170,10 +170,13 @@ const redundant = "redundant"
 // settle waits until nothing moves any more: every actor waits at the gate, for
 // another one, or has ended. How long that takes decides nothing.
 func (p *play) settle() error {
-	const shortest, longest = 20 * time.Microsecond, 2 * time.Millisecond
-	pause := time.NewTimer(shortest)
+	const shortest, longest = 50 * time.Microsecond, 2 * time.Millisecond
+	pause := time.NewTimer(longest)
 	defer pause.Stop()
-	for wait := shortest; !p.quiet(); wait = min(2*wait, longest) {
+	for wait := shortest; ; wait = min(2*wait, longest) {
+		if p.quiet() {
+			return nil
+		}
 		pause.Reset(wait)
 		select {
 		case <-p.arrived:
@@ -182,7 +185,6 @@ func (p *play) settle() error {
 			return p.ctx.Err()
 		}
 	}
-	return nil
 }
 
 func (p *play) quiet() bool {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -279,13 +278,4 @@ func permutations(set []int) [][]int {
 		}
 	}
 	return out
-}
-
-// describeStatuses is "A 0, B 1".
-func describeStatuses(statuses []int) string {
-	var parts []string
-	for i, s := range statuses {
-		parts = append(parts, fmt.Sprintf("%c %d", letter(i), s))
-	}
-	return strings.Join(parts, ", ")
 }

@@ -129,7 +129,7 @@ var watched = []call{
 // wait for ever if the collector has begun to stop the world.
 func actions(c call) call {
 	if c.name == "rt_sigaction" {
-		c.test = &argTest{arg: 1, mask: allBits, values: []uint32{0, stackRegion()}, none: true, high: true}
+		c.test = &argTest{arg: 1, mask: allBits, values: append(stackRegions(), 0), none: true, high: true}
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -18,94 +19,88 @@ import (
 //
 // It is read from the kernel, and it holds for one instant: all are looked at
 // twice, and whoever had run in between would show it in his schedule's count.
+//
+// A deadline is near that comes within a second while another thread is held: a
+// heartbeat, a retry. Beyond that it is a limit on what takes too long, and need
+// not be waited for. Of a subject none of whose threads is held every deadline is
+// near that a run lives to see.
 func (r *Run) Quiet(held map[int]bool) bool {
 	if r.gone() {
 		return true
 	}
-	first, ok := r.sleepers(held)
-	if !ok {
+	if r.census == nil {
+		r.census = newCensus(r)
+	}
+	if !r.census.take() {
+		return false // it has died, and the kernel is about to say so
+	}
+	if r.census.allHeld(held) {
+		return true // nobody is left who could make another thread
+	}
+	before, ok := r.receiving()
+	if !ok || !r.census.dozing(held) || !r.census.dozing(held) || !r.census.unmoved() {
 		return false
 	}
-	if first.alone {
-		return true
-	}
-	second, ok := r.sleepers(held)
-	return ok && first.same(second)
+	after, ok := r.receiving()
+	return ok && before == after
 }
 
-// sleepers is how often each thread that sleeps had run when it was looked at.
-type sleepers struct {
-	runs map[int]string
-	// alone says that there is no thread but held ones: nobody is left who could
-	// make another, and the receiver has nothing more to do.
-	alone bool
-}
-
-func (s sleepers) same(t sleepers) bool {
-	if len(s.runs) != len(t.runs) {
-		return false
-	}
-	for tid, runs := range s.runs {
-		if t.runs[tid] != runs {
-			return false
+// allHeld reports whether there is no thread but held ones.
+func (c *census) allHeld(held map[int]bool) bool {
+	for _, m := range c.members {
+		for tid := range m.threads {
+			if !held[tid] {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// sleepers looks at every thread. False is: one of them is awake, or will be.
-func (r *Run) sleepers(held map[int]bool) (sleepers, bool) {
-	s := sleepers{runs: make(map[int]string), alone: true}
-	members := r.members()
-	if len(members) == 0 {
-		return s, false // it has died, and the kernel is about to say so
-	}
-	for _, pid := range members {
-		runtimeNaps := 1
-		for _, tid := range threads(pid) {
+// dozing reports whether every thread that is not held sleeps.
+func (c *census) dozing(held map[int]bool) bool {
+	near := farAway
+	for _, m := range c.members {
+		for tid := range m.threads {
 			if held[tid] {
-				continue
+				near = soon
 			}
-			s.alone = false
-			if !dozing(pid, tid, &runtimeNaps) {
-				return s, false
-			}
-			s.runs[tid] = schedule(tid)
 		}
 	}
-	if s.alone {
-		return s, true
+	for _, m := range c.members {
+		naps := 1
+		for tid, t := range m.threads {
+			if !held[tid] && !t.dozing(m.pid, near, &naps) {
+				return false
+			}
+		}
 	}
+	return true
+}
+
+// unmoved reports whether no thread has run since the census was taken, and none
+// has come. The runtime's monitor may have.
+func (c *census) unmoved() bool {
+	for _, m := range c.members {
+		if m.count() != len(m.threads)+len(m.zombies) {
+			return false
+		}
+		for _, t := range m.threads {
+			if !t.monitor && !bytes.Equal(t.scheduled(), t.ran) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// receiving reports whether the receiving thread waits for the next call, with
+// nothing to come, and how often it has run.
+func (r *Run) receiving() (ran string, ok bool) {
 	receiver := int(r.receiver.Load())
-	if waiting(r.listener) || !receives(receiver) {
-		return s, false
-	}
-	s.runs[receiver] = schedule(receiver)
-	return s, true
-}
-
-// threads lists a process's threads.
-func threads(pid int) []int {
-	dir, err := os.Open(procDir(pid) + "task")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	out := make([]int, 0, len(names))
-	for _, name := range names {
-		if tid, err := strconv.Atoi(name); err == nil {
-			out = append(out, tid)
-		}
-	}
-	return out
-}
-
-// schedule is how long and how often a thread has run: it changes whenever it
-// does.
-func schedule(tid int) string {
-	text, _ := os.ReadFile(procDir(tid) + "schedstat")
-	return string(text)
+	text, _ := os.ReadFile(procDir(receiver) + "schedstat")
+	s, asleep := sleepOf(receiver)
+	return string(text), asleep && s.nr == unix.SYS_IOCTL && !waiting(r.listener)
 }
 
 // sleep is the call in which a thread waits.
@@ -118,8 +113,15 @@ type sleep struct {
 // outside of a call (a page that comes from disk).
 func sleepOf(tid int) (sleep, bool) {
 	text, err := os.ReadFile(procDir(tid) + "syscall")
-	f := strings.Fields(string(text))
-	if err != nil || len(f) < 8 {
+	if err != nil {
+		return sleep{}, false
+	}
+	return parseSleep(string(text))
+}
+
+func parseSleep(text string) (sleep, bool) {
+	f := strings.Fields(text)
+	if len(f) < 8 {
 		return sleep{}, false
 	}
 	nr, err := strconv.ParseUint(f[0], 10, 32)
@@ -133,37 +135,38 @@ func sleepOf(tid int) (sleep, bool) {
 	return s, true
 }
 
-// receives reports whether the receiving thread waits for the next call.
-func receives(tid int) bool {
-	s, ok := sleepOf(tid)
-	return ok && s.nr == unix.SYS_IOCTL
-}
-
-// dozing reports whether a thread of the subject sleeps without a near deadline,
-// or is dead. One short nap a process is the Go runtime's monitor, which wakes
-// all the time and does nothing while the program waits.
-func dozing(pid, tid int, runtimeNaps *int) bool {
-	s, ok := sleepOf(tid)
+// dozing reports whether a thread sleeps without a near deadline, or is dead. One
+// short nap a process is the Go runtime's monitor, which wakes all the time and
+// does nothing while the program waits.
+func (t *thread) dozing(pid int, near time.Duration, runtimeNaps *int) bool {
+	s, ok := t.sleep()
 	if !ok {
-		return ended(tid)
+		return ended(t.tid)
 	}
-	if diskSleep(tid) && !s.forks() {
+	if !s.interruptible() && diskSleep(t.tid) {
 		return false // it waits for a disk, and not for anybody
 	}
-	left, timed := s.deadline(tid)
-	if !timed || left > farAway {
+	left, timed := s.deadline(t.tid)
+	if !timed || left > near {
 		return true
 	}
 	if s.nr == unix.SYS_NANOSLEEP && left <= monitorNap && *runtimeNaps > 0 && isGo(pid) {
 		*runtimeNaps--
+		t.monitor = true
 		return true
 	}
 	return false
 }
 
-// forks reports whether a sleep is that of a vfork's parent.
-func (s sleep) forks() bool {
-	return s.nr == unix.SYS_CLONE || s.nr == unix.SYS_CLONE3 || s.nr == vforkCall
+// interruptible reports whether a call is known to sleep so that a signal wakes
+// it, or is that of a vfork's parent, which nothing does.
+func (s sleep) interruptible() bool {
+	switch s.nr {
+	case unix.SYS_FUTEX, unix.SYS_EPOLL_PWAIT, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_PPOLL,
+		unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_RT_SIGSUSPEND, unix.SYS_CLONE, unix.SYS_CLONE3, vforkCall:
+		return true
+	}
+	return false
 }
 
 // diskSleep reports whether a thread sleeps so that no signal wakes it.
@@ -183,6 +186,7 @@ const (
 	// farAway is a deadline that no run waits for; the Go runtime's monitor
 	// sleeps for a minute at a time.
 	farAway    = 20 * time.Second
+	soon       = time.Second
 	monitorNap = 10 * time.Millisecond
 )
 
@@ -270,6 +274,18 @@ func until(tid int, addr uint64, clock int32) (time.Duration, bool) {
 		return 2 * farAway, true
 	}
 	return time.Duration(sec-now.Sec)*time.Second + time.Duration(nsec-now.Nsec), true
+}
+
+// threads lists a process's threads.
+func threads(pid int) []int {
+	var out []int
+	entries, _ := os.ReadDir(procDir(pid) + "task")
+	for _, e := range entries {
+		if tid, err := strconv.Atoi(e.Name()); err == nil {
+			out = append(out, tid)
+		}
+	}
+	return out
 }
 
 // Waiting says what the subject's threads sleep in, for a message: "cat reads a

@@ -20,6 +20,7 @@ type Run struct {
 	root     string
 	listener int
 	receiver atomic.Int32 // the receiving thread
+	census   *census      // of whoever asks for quiet
 	pid      int          // the first process
 
 	// The receiving thread's own:
@@ -323,6 +324,9 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 		r.rec.finish()
 	}
 	r.look.close()
+	if r.census != nil {
+		r.census.close()
+	}
 	_ = unix.Close(r.listener)
 	discharge(r)
 	if reason := r.breaks.verdict(); reason != "" {
