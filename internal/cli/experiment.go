@@ -134,9 +134,6 @@ func (e *experiment) perform(ctx context.Context, std streams, p planner, only [
 	if len(cases) == 0 {
 		log.Nothing(idle(controls))
 	}
-	if status := controls.Run.Subject.Status(); status != 0 {
-		log.Note("without any fault the program ends with status %d%s", status, said(controls.Run.Subject.Text()))
-	}
 	jobs := e.spec.Jobs
 	if controls.Exclusive {
 		jobs = 1
@@ -200,15 +197,6 @@ func stops(sig os.Signal) bool {
 		return true
 	}
 	return false
-}
-
-// said is the last line of an output, after a colon.
-func said(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return ": " + last
-	}
-	return ""
 }
 
 // idle says why there is nothing to try.

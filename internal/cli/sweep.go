@@ -47,6 +47,9 @@ The original is never changed.`,
 		}
 		return e.run(std, args, planner{
 			plan: func(r *trial.Runner, c *trial.Controls, log *trial.Log) study {
+				if status := c.Run.Subject.Status(); status != 0 {
+					log.Note("without any fault the program ends with status %d%s", status, said(c.Run.Subject.Text()))
+				}
 				return sweep.New(r, c, opts, log)
 			},
 			parse:    sweep.Parse,
@@ -55,6 +58,15 @@ The original is never changed.`,
 		})
 	}
 	return cmd
+}
+
+// said is the last line of an output, after a colon.
+func said(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return ": " + last
+	}
+	return ""
 }
 
 // narrowed are the flags that explore around a choice.

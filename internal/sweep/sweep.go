@@ -63,7 +63,7 @@ func (s *Sweep) faults(step *trial.Step, inputs map[op.Point]bool) []fault {
 		return nil
 	}
 	all := faultsAt(&step.Op)
-	if s.opts.Paths == nil && !s.controls.Changed[step.Path] && !s.controls.Changed[step.To] {
+	if s.opts.Paths == nil && !step.Changes() && !s.controls.Changed[step.Path] && !s.controls.Changed[step.To] {
 		first := op.Point{Kind: step.Kind, Path: step.Path}
 		if inputs[first] || step.Kind != op.Open && step.Kind != op.Read && step.Kind != op.Readdir {
 			return nil
