@@ -252,12 +252,12 @@ func link(rec *recorder, p *performing) outcome {
 		return passed
 	}
 	defer unix.Close(from)
-	if id == 0 {
-		rec.void("%s links a file from outside into the tree as %s, which a record does not cover", programOf(p.tid), p.op.Path)
-		return passed
-	}
 	if err := unix.Linkat(unix.AT_FDCWD, selfPath(from), to.fd, to.given, unix.AT_SYMLINK_FOLLOW); err != nil {
 		return failed(err)
+	}
+	if id == 0 {
+		rec.void("%s links a file from outside into the tree as %s, which a record does not cover", programOf(p.tid), p.op.Path)
+		return outcome{}
 	}
 	rec.emit(record.Event{Kind: record.Entry, Op: *p.op, ID: id,
 		Sets: []record.Set{{Dir: to.dir, Name: to.name, To: id}}})
@@ -304,10 +304,6 @@ func rename(rec *recorder, p *performing) outcome {
 
 func (rec *recorder) move(p *performing, from, to *place, st *unix.Stat_t, flags uint) outcome {
 	id := rec.ids[inodeOf(st)]
-	if id == 0 || from.dir == 0 {
-		rec.void("%s moves %s from outside into the tree, which a record does not cover", programOf(p.tid), p.op.To)
-		return passed
-	}
 	old, gone := to.stat()
 	e := record.Event{Kind: record.Entry, Op: *p.op, ID: id}
 	if gone == nil {
@@ -318,6 +314,10 @@ func (rec *recorder) move(p *performing, from, to *place, st *unix.Stat_t, flags
 	}
 	if err := unix.Renameat2(from.fd, from.given, to.fd, to.given, flags); err != nil {
 		return failed(err)
+	}
+	if id == 0 || from.dir == 0 {
+		rec.void("%s moves a file from outside into the tree as %s, which a record does not cover", programOf(p.tid), p.op.Path)
+		return outcome{}
 	}
 	if e.Replaces == id {
 		return outcome{} // two names of one file: nothing is done
