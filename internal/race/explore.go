@@ -74,6 +74,7 @@ type node struct {
 	yields  bool // the last one polls: to leave it costs nothing
 	chosen  int
 	cost    int    // preemptions before
+	final   bool   // the chosen one ended with this operation
 	asleep  actors // whose next operation was tried here before, and nothing has come that it depends on
 	points  [maxActors]uint64
 	names   [maxActors]op.Point
@@ -148,7 +149,7 @@ func (e *explorer) sleepers(n *node, a int) actors {
 		return 0
 	}
 	asleep := n.asleep
-	if n.chosen == n.last && n.last != nobody {
+	if n.chosen == n.last && n.last != nobody && !n.final {
 		asleep = asleep.with(n.last)
 	}
 	return n.wake(asleep, a)

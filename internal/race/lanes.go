@@ -80,25 +80,11 @@ func deciding(steps []Step) (first, second int) {
 				continue
 			}
 			for k := i; k < j; k++ {
-				if steps[k].Actor != steps[j].Actor && meet(steps[k].uses, steps[j].uses) && !lifeOnly(steps[k], steps[j]) {
+				if steps[k].Actor != steps[j].Actor && meet(steps[k].uses, steps[j].uses) {
 					return k, j
 				}
 			}
 		}
 	}
 	return -1, -1
-}
-
-// lifeOnly reports whether two operations meet only because one may be an
-// actor's last.
-func lifeOnly(a, b Step) bool {
-	strip := func(list []access) (out []access) {
-		for _, x := range list {
-			if x.aspect != life {
-				out = append(out, x)
-			}
-		}
-		return out
-	}
-	return !meet(strip(a.uses), strip(b.uses))
 }

@@ -44,14 +44,21 @@ type play struct {
 // player is an actor in one play.
 type player struct {
 	*trial.Actor
-	index   int
-	letter  byte
-	names   *trial.Names
-	count   op.Counter
-	started bool
-	ended   bool
-	locked  []string // files whose locks it has taken, or tried to
-	polls   bool
+	index  int
+	letter byte
+	names  *trial.Names
+	count  op.Counter
+	locked []string // files whose locks it has taken, or tried to
+	polls  bool
+}
+
+func (pl *player) hasEnded() bool {
+	select {
+	case <-pl.Ended():
+		return true
+	default:
+		return false
+	}
 }
 
 // pending is an operation that waits at the gate.
@@ -170,20 +177,20 @@ const redundant = "redundant"
 // settle waits until nothing moves any more: every actor waits at the gate, for
 // another one, or has ended. How long that takes decides nothing.
 func (p *play) settle() error {
-	const shortest, longest = 50 * time.Microsecond, 2 * time.Millisecond
+	const shortest, longest = 100 * time.Microsecond, 2 * time.Millisecond
 	pause := time.NewTimer(longest)
 	defer pause.Stop()
 	for wait := shortest; ; wait = min(2*wait, longest) {
-		if p.quiet() {
-			return nil
-		}
-		pause.Reset(wait)
 		select {
-		case <-p.arrived:
+		case <-p.arrived: // mostly the very next operation
 		case <-pause.C:
 		case <-p.ctx.Done():
 			return p.ctx.Err()
 		}
+		if p.quiet() {
+			return nil
+		}
+		pause.Reset(wait)
 	}
 }
 
@@ -195,7 +202,7 @@ func (p *play) quiet() bool {
 	}
 	p.mu.Unlock()
 	for _, pl := range p.actors {
-		if !pl.ended && !pl.Quiet(held) {
+		if !pl.Quiet(held) {
 			return false
 		}
 	}
@@ -211,6 +218,10 @@ func (p *play) look() (node, []*pending) {
 	defer p.mu.Unlock()
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *pending) bool { return !w.Waits() })
 	slices.SortStableFunc(p.waiting, byWhatTheyAre)
+	if p.last != nobody && p.actors[p.last].hasEnded() {
+		// Whoever looks for its process finds it or not: with that all depends.
+		p.nodes[len(p.nodes)-1].final, p.asleep = true, 0
+	}
 	n := node{last: p.last, cost: p.cost, asleep: p.asleep}
 	choices := make([]*pending, maxActors)
 	for _, w := range p.waiting {
@@ -236,13 +247,13 @@ func byWhatTheyAre(a, b *pending) int {
 }
 
 // step is all that a waiting operation, and what its actor does unseen before the
-// next one, can depend on: it may also let go of locks, or end.
+// next one, can depend on: it may also let go of locks.
 func (p *play) step(w *pending) []access {
 	out := accesses(&w.Op, p.ledger.alias.of)
 	for _, file := range w.player.locked {
 		out = append(out, access{resource{lock, p.ledger.alias.of(file)}, true})
 	}
-	return append(out, access{resource{life, ""}, p.isLast(w)})
+	return out
 }
 
 func hash(o op.Op) uint64 {
@@ -357,9 +368,7 @@ func (p *play) stuck() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, pl := range p.actors {
-		select {
-		case <-pl.Ended():
-		default:
+		if !pl.hasEnded() {
 			waits = append(waits, p.waitsFor(pl))
 		}
 	}

@@ -45,19 +45,11 @@ type Race struct {
 	rules    []rule.Rule
 	serial   *serials
 
-	mu     sync.Mutex
-	known  shared
-	finals map[final]bool // operations after which an actor has ended
+	mu    sync.Mutex
+	known shared
 
 	oracle oracle
 	stats  Stats
-}
-
-// final is an operation that was an actor's last, in some order.
-type final struct {
-	actor int
-	point uint64
-	nth   int // of the actor's moves
 }
 
 // Stats says how far an exploration came.
@@ -72,8 +64,7 @@ type Stats struct {
 
 // New prepares an exploration of programs that act on the runner's tree.
 func New(r *trial.Runner, programs []trial.Program, opts Options) *Race {
-	race := &Race{Options: opts, runner: r, programs: programs, rules: opts.Rules,
-		known: make(shared), finals: make(map[final]bool)}
+	race := &Race{Options: opts, runner: r, programs: programs, rules: opts.Rules, known: make(shared)}
 	race.serial = newSerials(race)
 	race.oracle = oracle{race: race, known: make(map[string]verdict.Judgement)}
 	return race
@@ -161,44 +152,16 @@ func (r *Race) explore(ctx context.Context) ([]Finding, error) {
 	}
 }
 
-// learned takes over what a play has shown to be shared, or to be an end.
+// learned takes over what a play has shown to be shared.
 func (r *Race) learned(p *play) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	grown := false
 	for res := range p.ledger.found {
-		if !r.known[res] {
-			r.known[res], grown = true, true
-		}
-	}
-	moved := make([]int, len(p.actors))
-	lasts := make([]final, len(p.actors))
-	for _, m := range p.moves {
-		moved[m.actor]++
-		lasts[m.actor] = final{m.actor, m.point, moved[m.actor]}
-	}
-	if p.over == redundant {
-		return grown
-	}
-	for _, f := range lasts {
-		if f.nth > 0 && !r.finals[f] {
-			r.finals[f], grown = true, true
-		}
+		grown = grown || !r.known[res]
+		r.known[res] = true
 	}
 	return grown
-}
-
-// isLast reports whether an operation has been an actor's last.
-func (p *play) isLast(w *pending) bool {
-	nth := 1
-	for _, m := range p.moves {
-		if m.actor == w.player.index {
-			nth++
-		}
-	}
-	p.Race.mu.Lock()
-	defer p.Race.mu.Unlock()
-	return p.finals[final{w.player.index, hash(w.op), nth}]
 }
 
 // Stats tells how far the exploration came.

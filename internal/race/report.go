@@ -27,8 +27,8 @@ func (r *Race) Report(command string, findings []Finding, repro func(choice stri
 	}
 	out.Trials, out.Findings = trials, report.Group(trials)
 	out.Summary = report.Tally(trials)
-	if s := r.stats; s.Redundant > 0 || s.Departed > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d orders were broken off because they differ in nothing from another; %d departed from what they had done before", s.Redundant, s.Departed))
+	if s := r.stats; s.Redundant > 0 || s.Departed > 0 || s.Restarts > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d orders were broken off because they differ in nothing from another; %d departed from what they had done before; begun anew %d times as more was seen to be shared", s.Redundant, s.Departed, s.Restarts))
 	}
 	return out
 }

@@ -20,7 +20,6 @@ const (
 	data                  // what a file holds, and its attributes
 	listing               // which names a folder holds
 	lock                  // who has the locks of a file
-	life                  // who is alive
 )
 
 // access is how an operation uses a resource.

@@ -11,8 +11,10 @@ import (
 // what cannot have changed is not read again: a thread that has not run since has
 // neither children nor fellows that it had not before.
 type census struct {
-	run     *Run
-	members map[int]*member
+	run      *Run
+	members  map[int]*member
+	receiver *thread // our own that receives the subject's calls
+	adopted  int     // descriptor of the list of processes that fell to us
 }
 
 // member is a process.
@@ -32,7 +34,10 @@ type thread struct {
 	monitor        bool // of the Go runtime
 }
 
-func newCensus(r *Run) *census { return &census{run: r, members: make(map[int]*member)} }
+func newCensus(r *Run) *census {
+	adopted, _ := unix.Open(firstThread, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	return &census{run: r, members: make(map[int]*member), adopted: adopted}
+}
 
 // close gives the descriptors back.
 func (c *census) close() {
@@ -40,6 +45,10 @@ func (c *census) close() {
 		m.close()
 		delete(c.members, pid)
 	}
+	if c.receiver != nil {
+		c.receiver.close()
+	}
+	_ = unix.Close(c.adopted)
 }
 
 func (m *member) close() {
@@ -59,9 +68,11 @@ func (c *census) take() bool {
 	if pid := c.run.unreaped(); pid != 0 {
 		c.add(pid)
 	}
-	for _, pid := range adopted() {
-		if c.members[pid] == nil && c.run.owns(pid) {
-			c.add(pid)
+	if c.strays() {
+		for _, pid := range adopted() {
+			if c.members[pid] == nil && c.run.owns(pid) {
+				c.add(pid)
+			}
 		}
 	}
 	for again := true; again; {
@@ -78,6 +89,13 @@ func (c *census) take() bool {
 		}
 	}
 	return len(c.members) > 0
+}
+
+// strays reports whether any process may have fallen to us.
+func (c *census) strays() bool {
+	var buf [1]byte
+	n, _ := unix.Pread(c.adopted, buf[:], 0)
+	return n > 0
 }
 
 func (c *census) add(pid int) {
@@ -147,8 +165,24 @@ func (m *member) count() int {
 	return int(st.Nlink) - own
 }
 
-// meet opens a new thread's files.
+// meet takes a new thread into the census.
 func (m *member) meet(tid int) *thread {
+	t := openThread(tid)
+	if t == nil {
+		return nil
+	}
+	if t.ran = bytes.Clone(t.scheduled()); ended(tid) {
+		t.close()
+		m.zombies[tid] = true
+		return nil
+	}
+	delete(m.zombies, tid)
+	m.threads[tid] = t
+	return t
+}
+
+// openThread opens a thread's files; nil where it is gone.
+func openThread(tid int) *thread {
 	schedule, err := unix.Open(procDir(tid)+"schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
@@ -158,15 +192,7 @@ func (m *member) meet(tid int) *thread {
 		_ = unix.Close(schedule)
 		return nil
 	}
-	t := &thread{tid: tid, schedule: schedule, call: call}
-	if t.ran = bytes.Clone(t.scheduled()); ended(tid) {
-		t.close()
-		m.zombies[tid] = true
-		return nil
-	}
-	delete(m.zombies, tid)
-	m.threads[tid] = t
-	return t
+	return &thread{tid: tid, schedule: schedule, call: call}
 }
 
 // scheduled is how long and how often the thread has run: it changes whenever it

@@ -97,10 +97,16 @@ func (c *census) unmoved() bool {
 // receiving reports whether the receiving thread waits for the next call, with
 // nothing to come, and how often it has run.
 func (r *Run) receiving() (ran string, ok bool) {
-	receiver := int(r.receiver.Load())
-	text, _ := os.ReadFile(procDir(receiver) + "schedstat")
-	s, asleep := sleepOf(receiver)
-	return string(text), asleep && s.nr == unix.SYS_IOCTL && !waiting(r.listener)
+	if r.census.receiver == nil {
+		r.census.receiver = openThread(int(r.receiver.Load()))
+	}
+	t := r.census.receiver
+	if t == nil {
+		return "", false
+	}
+	ran = string(t.scheduled())
+	s, asleep := t.sleep()
+	return ran, asleep && s.nr == unix.SYS_IOCTL && !waiting(r.listener)
 }
 
 // sleep is the call in which a thread waits.
