@@ -50,7 +50,7 @@ func deaths(t *testing.T, c *Crash) map[string]bool {
 	out := make(map[string]bool)
 	for _, k := range c.Cases() {
 		p := c.byChoice[k.Choice]
-		if len(p.losses) > 0 {
+		if !p.Dies {
 			continue
 		}
 		k.State.Alone = true

@@ -52,19 +52,22 @@ func (d *disk) selects(s Selection, i int) bool {
 	return !isName(e) && e.ID == d.rec.Events[s.Event].ID
 }
 
-// resolve turns terms into what each event's fate is.
-func (d *disk) resolve(pending []int, terms []Term) map[int]loss {
-	out := make(map[int]loss)
-	for _, t := range terms {
+// fates is what becomes of each event before the state's point.
+func (d *disk) fates(s *State) []loss {
+	if len(s.Terms) == 0 {
+		return make([]loss, s.Point)
+	}
+	return d.resolve(s, d.pending(s.Point))
+}
+
+// resolve turns a state's terms into what each event's fate is.
+func (d *disk) resolve(s *State, pending []int) []loss {
+	out := make([]loss, s.Point)
+	for _, t := range s.Terms {
 		for _, i := range pending {
 			if d.selects(t.Sel, i) {
 				out[i] = loss{d.fitting(i, t.Fate), t.At}
 			}
-		}
-	}
-	for i, l := range out {
-		if l.fate == Kept {
-			delete(out, i)
 		}
 	}
 	return out
@@ -195,7 +198,7 @@ func (d *disk) parse(choice string) (*State, error) {
 	if missing != nil {
 		return nil, missing
 	}
-	d.complete(s)
+	d.complete(s, d.fates(s))
 	return s, nil
 }
 

@@ -28,6 +28,7 @@ type disk struct {
 	// settled is the event at which the strict model calls an event durable, and
 	// carried that at which the linux model does; never, if none does.
 	settled, carried []int
+	old              []record.ID // objects of the base that events touch, other than by name
 }
 
 const never = math.MaxInt
@@ -86,6 +87,11 @@ func newDisk(rec *record.Record, read reader) *disk {
 		d.fill(o)
 	}
 	d.labels = labels(rec.Events)
+	for i := range rec.Events {
+		if o := d.objects[rec.Events[i].ID]; o != nil && !o.born && !isName(&rec.Events[i]) && !slices.Contains(d.old, o.ID) {
+			d.old = append(d.old, o.ID)
+		}
+	}
 	d.settle()
 	return d
 }

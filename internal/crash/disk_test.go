@@ -23,7 +23,7 @@ import (
 //	unlink PATH
 //	mkdir NAME ID
 //	say TEXT
-func script(t *testing.T, lines string) *disk {
+func script(t testing.TB, lines string) *disk {
 	t.Helper()
 	rec := &record.Record{Dir: "/rec/0001/tree", Objects: []record.Object{
 		{ID: record.Root, Mode: unix.S_IFDIR | 0o755}, {ID: record.Tmp, Mode: unix.S_IFDIR | 0o755},

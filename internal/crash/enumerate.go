@@ -26,7 +26,7 @@ type Counts struct {
 	Generated  int
 	Distinct   int
 	Impossible int // that no disk can hold
-	Left       int // distinct, and left out for being too many
+	Left       int // left out for being too many
 }
 
 // enumeration collects distinct states.
@@ -36,6 +36,8 @@ type enumeration struct {
 	counts Counts
 	states []*State
 	byKey  map[key]*State
+	// pending is what can be lost at the point that is being looked at.
+	pending []int
 }
 
 // enumerate lists the distinct states that a model allows. The simplest way to
@@ -54,14 +56,28 @@ func (d *disk) enumerate(opts Options) ([]*State, Counts) {
 }
 
 func (e *enumeration) point(point int) {
+	e.pending = e.d.pending(point)
 	e.add(&State{Point: point})
-	pending := e.d.pending(point)
-	if len(pending) > 0 {
-		e.losses(point, pending)
+	if len(e.pending) > 0 {
+		e.losses(point, e.late())
 	}
 	if point < len(e.d.rec.Events) {
 		e.within(point)
 	}
+}
+
+// mostSingles bounds how many events are lost one by one, over all points.
+const mostSingles = 30_000
+
+// late are the events that can be lost, the latest of them where they are many:
+// the others had their turn at earlier points.
+func (e *enumeration) late() []int {
+	window := max(16, mostSingles/len(e.d.rec.Events))
+	if skipped := len(e.pending) - window; skipped > 0 {
+		e.counts.Left += 2 * skipped // lost alone, and kept alone
+		return e.pending[skipped:]
+	}
+	return e.pending
 }
 
 // maxParts bounds how often one write is torn.
@@ -88,11 +104,15 @@ func (e *enumeration) within(point int) {
 	}
 }
 
-// losses tries what may be lost at a point.
+// losses tries what may be lost at a point. Where the last event is a change, what
+// loses it was tried at the point before: it was no different then.
 func (e *enumeration) losses(point int, pending []int) {
 	try := func(terms ...Term) { e.add(&State{Point: point, Terms: terms}) }
 	all, names, data := Selection{All, -1}, Selection{Names, -1}, Selection{Data, -1}
-	try(Term{Lost, 0, all})
+	fresh := e.fresh(point)
+	if fresh {
+		try(Term{Lost, 0, all})
+	}
 	try(Term{Lost, 0, data})
 	try(Term{Sized, 0, data})
 	try(Term{Lost, 0, names})
@@ -100,16 +120,27 @@ func (e *enumeration) losses(point int, pending []int) {
 		for _, t := range e.fates(i) {
 			try(t)
 		}
-		try(Term{Lost, 0, all}, Term{Kept, 0, Selection{One, i}})
+		if fresh || i == point-1 {
+			try(Term{Lost, 0, all}, Term{Kept, 0, Selection{One, i}})
+		}
 	}
 	for _, i := range e.firstOfFiles(pending) {
 		try(Term{Lost, 0, Selection{DataOf, i}})
 		try(Term{Lost, 0, data}, Term{Kept, 0, Selection{DataOf, i}})
 	}
-	for _, i := range pending[1:] {
-		try(Term{Lost, 0, Selection{All, i}})
+	if fresh {
+		for _, i := range pending[1:] {
+			try(Term{Lost, 0, Selection{All, i}})
+		}
 	}
-	e.namesFromTheEnd(point, pending)
+	e.namesFromTheEnd(point, pending, fresh)
+}
+
+// fresh reports whether losing all from some event on can leave what it did not
+// before: after a sync, after a word, and at the end.
+func (e *enumeration) fresh(point int) bool {
+	last := &e.d.rec.Events[point-1]
+	return !fallible(last) || point == len(e.d.rec.Events)
 }
 
 // fates are what can become of one event alone.
@@ -164,44 +195,55 @@ func (e *enumeration) firstOfFiles(pending []int) []int {
 
 // namesFromTheEnd loses names from some point on, as journals do, with every
 // sort of loss of data: this is where most programs break.
-func (e *enumeration) namesFromTheEnd(point int, pending []int) {
-	data := Selection{Data, -1}
+func (e *enumeration) namesFromTheEnd(point int, pending []int, fresh bool) {
 	last := -1 // the name before the cut
-	files := e.firstOfFiles(pending)
-	cut := func(terms ...Term) {
-		e.add(&State{Point: point, Terms: terms})
-	}
-	tails := func(terms []Term) {
-		cut(append(terms, Term{Lost, 0, data})...)
-		cut(append(terms, Term{Sized, 0, data})...)
-		for _, f := range files {
-			if last >= 0 && e.d.rec.Events[f].ID == e.d.rec.Events[last].ID {
-				cut(append(terms, Term{Lost, 0, Selection{DataOf, f}})...)
-				cut(append(terms, Term{Sized, 0, Selection{DataOf, f}})...)
-				cut(append(terms, Term{Lost, 0, data}, Term{Kept, 0, Selection{DataOf, f}})...)
-			}
-		}
-	}
 	for _, i := range pending {
 		if !isName(&e.d.rec.Events[i]) {
 			continue
 		}
-		terms := []Term{{Lost, 0, Selection{Names, i}}}
-		cut(terms...)
-		tails(terms[:1:1])
+		// A new name that is lost changes nothing about what a cut before it leaves.
+		if fresh || i == point-1 || isData(&e.d.rec.Events[point-1]) {
+			terms := []Term{{Lost, 0, Selection{Names, i}}}
+			e.add(&State{Point: point, Terms: terms})
+			e.dataLosses(point, terms, last)
+		}
 		last = i
 	}
-	tails(nil)
+	e.dataLosses(point, nil, last)
+}
+
+// dataLosses adds losses of data: all of it, and that of the file that was
+// named last.
+func (e *enumeration) dataLosses(point int, terms []Term, last int) {
+	data := Selection{Data, -1}
+	try := func(more ...Term) {
+		e.add(&State{Point: point, Terms: append(terms[:len(terms):len(terms)], more...)})
+	}
+	try(Term{Lost, 0, data})
+	try(Term{Sized, 0, data})
+	if last < 0 {
+		return
+	}
+	for _, i := range e.pending {
+		ev := &e.d.rec.Events[i]
+		if isData(ev) && ev.ID == e.d.rec.Events[last].ID {
+			try(Term{Lost, 0, Selection{DataOf, i}})
+			try(Term{Sized, 0, Selection{DataOf, i}})
+			try(Term{Lost, 0, data}, Term{Kept, 0, Selection{DataOf, i}})
+			return
+		}
+	}
 }
 
 // add keeps a state that is allowed and new.
 func (e *enumeration) add(s *State) {
 	e.counts.Generated++
-	e.d.complete(s)
+	fates := e.d.resolve(s, e.pending)
+	e.d.complete(s, fates)
 	if s.Models&(e.opts.Model|Death) == 0 {
 		return
 	}
-	l := e.d.leaves(s)
+	l := e.d.leavesOf(s, fates)
 	if l == nil {
 		e.counts.Impossible++
 		return

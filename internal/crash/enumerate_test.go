@@ -118,8 +118,8 @@ func TestTorn(t *testing.T) {
 		switch {
 		case s.Part > 0:
 			within = append(within, fmt.Sprint(s.Part))
-		case len(s.losses) > 0 && s.losses[0].fate == Head:
-			torn = append(torn, fmt.Sprint(s.losses[0].at))
+		case !s.Dies && d.fates(s)[0].fate == Head:
+			torn = append(torn, fmt.Sprint(d.fates(s)[0].at))
 		}
 	}
 	if got := strings.Join(within, " "); got != "96 4192 8288" {

@@ -32,16 +32,15 @@ type State struct {
 	Terms []Term
 	// Models are those that allow it.
 	Models Models
-	losses map[int]loss
+	// Dies says that nothing is lost: the program's death is enough.
+	Dies bool
 }
 
+// loss is what becomes of one event. The zero value: it is kept.
 type loss struct {
 	fate Fate
 	at   int64
 }
-
-// fateOf is what becomes of an event.
-func (s *State) fateOf(event int) loss { return s.losses[event] }
 
 // step is what a file holds after one more event has met its fate. What a kept
 // write leaves in a sector is what the page cache held there then: an earlier

@@ -50,12 +50,12 @@ func (p planned) point() string {
 
 // column is the heat map's: the worst thing that happens to an event.
 func (p planned) column() string {
-	if len(p.losses) == 0 {
+	if p.Dies {
 		return "process death"
 	}
 	worst := Kept
-	for _, l := range p.losses {
-		if worst == Kept || worst == Lost {
+	for _, l := range p.fates(p.State) {
+		if (worst == Kept || worst == Lost) && l.fate != Kept {
 			worst = l.fate
 		}
 	}
@@ -72,12 +72,12 @@ func (p planned) column() string {
 
 // describe says what happened, to what, and which models allow it.
 func (p planned) describe() string {
-	if len(p.losses) == 0 {
+	if p.Dies {
 		return fmt.Sprintf("the program dies %s; allowed by %v", strings.TrimPrefix(p.print(p.State), "at the "), p.Models)
 	}
 	var dropped []string
-	for i := range p.rec.Events[:p.Point] {
-		if l, ok := p.losses[i]; ok {
+	for i, l := range p.fates(p.State) {
+		if l.fate != Kept {
 			dropped = append(dropped, p.labels[i]+" "+l.String())
 		}
 	}

@@ -2,6 +2,7 @@ package crash
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"faultlab/internal/record"
@@ -44,23 +45,23 @@ func ParseModel(name string) (Models, error) {
 	return 0, fmt.Errorf("want strict, linux or ext4, not %q", name)
 }
 
-// complete works out a state's losses, and which models allow it.
-func (d *disk) complete(s *State) {
-	s.losses = d.resolve(d.pending(s.Point), s.Terms)
-	s.Models = d.models(s)
+// complete works out which models allow a state.
+func (d *disk) complete(s *State, fates []loss) {
+	s.Dies = !slices.ContainsFunc(fates, func(l loss) bool { return l.fate != Kept })
+	s.Models = d.models(s, fates)
 }
 
-func (d *disk) models(s *State) Models {
-	if len(s.losses) == 0 {
+func (d *disk) models(s *State, fates []loss) Models {
+	if s.Dies {
 		if s.Part%sector != 0 {
 			return Death
 		}
 		return Death | Strict | Linux | Ext4
 	}
 	m := Strict
-	if d.linux(s) {
+	if d.linux(fates) {
 		m |= Linux
-		if d.ext4(s) {
+		if d.ext4(fates) {
 			m |= Ext4
 		}
 	}
@@ -68,9 +69,9 @@ func (d *disk) models(s *State) Models {
 }
 
 // linux: a sync takes along its file's names and their new directories.
-func (d *disk) linux(s *State) bool {
-	for i := range s.losses {
-		if d.carried[i] < s.Point {
+func (d *disk) linux(fates []loss) bool {
+	for i, l := range fates {
+		if l.fate != Kept && d.carried[i] < len(fates) {
 			return false
 		}
 	}
@@ -79,19 +80,19 @@ func (d *disk) linux(s *State) bool {
 
 // ext4: names are lost only from the end, and a rename over a file waits for the
 // data of the new one.
-func (d *disk) ext4(s *State) bool {
+func (d *disk) ext4(fates []loss) bool {
 	lost := false
-	for i := range d.rec.Events[:s.Point] {
+	for i := range fates {
 		e := &d.rec.Events[i]
 		if !isName(e) {
 			continue
 		}
-		gone := s.losses[i].fate == Lost
+		gone := fates[i].fate == Lost
 		if lost && !gone {
 			return false
 		}
 		lost = lost || gone
-		if !gone && e.Replaces != 0 && !d.wholeUntil(s, e, i) {
+		if !gone && e.Replaces != 0 && !d.wholeUntil(fates[:i], e.ID) {
 			return false
 		}
 	}
@@ -100,10 +101,9 @@ func (d *disk) ext4(s *State) bool {
 
 // wholeUntil reports whether all data of a renamed file has landed that was
 // written before.
-func (d *disk) wholeUntil(s *State, rename *record.Event, at int) bool {
-	for i, l := range s.losses {
-		e := &d.rec.Events[i]
-		if i < at && isData(e) && e.ID == rename.ID && l.fate != Kept {
+func (d *disk) wholeUntil(before []loss, id record.ID) bool {
+	for i, l := range before {
+		if e := &d.rec.Events[i]; l.fate != Kept && isData(e) && e.ID == id {
 			return false
 		}
 	}

@@ -28,13 +28,15 @@ type left struct {
 
 // leaves works out what a state leaves. It is nil where no disk can hold it: a
 // directory would stand in two places.
-func (d *disk) leaves(s *State) *left {
+func (d *disk) leaves(s *State) *left { return d.leavesOf(s, d.fates(s)) }
+
+func (d *disk) leavesOf(s *State, fates []loss) *left {
 	l := &left{d: d, names: make(map[name]record.ID), images: make(map[record.ID]*image),
 		attrs: make(map[record.ID]*record.Event), xattrs: make(map[record.ID][]*record.Xattr),
 		paths: map[record.ID]string{record.Root: "."}}
 	files := make(map[record.ID]*progress)
-	for i := range d.rec.Events[:s.Point] {
-		l.add(s, i, files)
+	for i, fate := range fates {
+		l.add(i, fate, files)
 	}
 	for id, p := range files {
 		l.images[id] = p.now.im
@@ -59,7 +61,7 @@ type progress struct {
 	k   int
 }
 
-func (l *left) add(s *State, i int, files map[record.ID]*progress) {
+func (l *left) add(i int, fate loss, files map[record.ID]*progress) {
 	e := &l.d.rec.Events[i]
 	switch {
 	case isData(e):
@@ -69,9 +71,9 @@ func (l *left) add(s *State, i int, files map[record.ID]*progress) {
 			p = &progress{now: o.whole}
 			files[e.ID] = p
 		}
-		p.now = l.d.step(o, p.now, p.k, s.fateOf(i))
+		p.now = l.d.step(o, p.now, p.k, fate)
 		p.k++
-	case s.fateOf(i).fate == Lost:
+	case fate.fate == Lost:
 	case e.Kind == record.Entry:
 		for _, set := range e.Sets {
 			l.names[name{set.Dir, set.Name}] = set.To
@@ -191,8 +193,8 @@ func (l *left) key(said int) key {
 		}
 		lines = append(lines, path.Join(up, n.as)+"\x00"+l.describe(to))
 	}
-	for _, id := range l.touched() {
-		if !l.d.objects[id].born && l.changed(id) && len(l.reached(id)) > 0 {
+	for _, id := range l.d.old {
+		if l.changed(id) && len(l.reached(id)) > 0 {
 			lines = append(lines, fmt.Sprintf("#%d\x00%s", id, l.describe(id)))
 		}
 	}
