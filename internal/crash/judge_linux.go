@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"faultlab/internal/op"
 	"faultlab/internal/report"
 	"faultlab/internal/tree"
 	"faultlab/internal/trial"
@@ -35,8 +36,32 @@ func (c *Crash) Judge(res trial.Result) []trial.Case {
 	if t.Finding {
 		c.keep(p)
 	}
+	res.Run.Ops = p.timeline()
 	c.log.Add(t, c.controls, res.Run)
 	return nil
+}
+
+// timeline is the recording up to the crash, with what each event came to.
+func (p planned) timeline() []trial.Step {
+	fates := p.fates(p.State)
+	var count op.Counter
+	var out []trial.Step
+	for i, l := range fates {
+		e := &p.rec.Events[i]
+		s := trial.Step{Op: e.Op}
+		s.Point = count.Point(&e.Op)
+		switch {
+		case e.Failed:
+			s.Error = "EIO"
+		case l.fate != Kept:
+			s.Fault = l.String()
+		case fallible(e) && p.settled[i] < p.Point:
+			s.Error = "durable by " + p.labels[p.settled[i]]
+		}
+		out = append(out, s)
+	}
+	const shown = 400 // as many as a report takes, and the last ones tell most
+	return out[max(0, len(out)-shown):]
 }
 
 // point is the row of the heat map.

@@ -66,7 +66,7 @@ var sparse = func() int {
 	if os.Getenv("FAULTLAB_LONG") == "1" {
 		return 1
 	}
-	return 3
+	return 5
 }()
 
 // Killed for good after each change, a program leaves the very tree that its

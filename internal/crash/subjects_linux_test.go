@@ -32,21 +32,21 @@ var subjects = []struct {
 	{name: "replace good", setup: "echo old >state", run: "sh $S/replace.sh good new", check: replaced},
 	{name: "replace nosync", setup: "echo old >state", run: "sh $S/replace.sh nosync new", check: replaced, finding: "after rename state#1, lost: data"},
 	{name: "replace nodir", setup: "echo old >state", run: "sh $S/replace.sh nodir new", check: replaced, finding: "at the end, lost: all"},
-	{name: "replace late", setup: "echo old >state", run: "sh $S/replace.sh late new", check: replaced, finding: "after rename state#1, lost: data"},
+	{name: "replace late", setup: "echo old >state", run: "sh $S/replace.sh late new", check: replaced, finding: "after rename state#1, lost: data", long: true},
 	{name: "replace early", setup: "echo old >state", run: "sh $S/replace.sh early new", check: replaced, finding: "after say#1, lost: all"},
 
 	{name: "log good", needs: "cc", setup: "touch log", run: "$B/applog good log one two", next: "$B/applog good log zzz", check: logged},
 	{name: "log early", needs: "cc", setup: "touch log", run: "$B/applog early log one two", next: "$B/applog good log zzz", check: logged, finding: "after say#1, lost: all"},
-	{name: "log tail", needs: "cc", setup: "touch log", run: "$B/applog tail log one two", next: "$B/applog tail log zzz", check: logged, finding: "after write log#1, size only: data"},
+	{name: "log tail", needs: "cc", setup: "touch log", run: "$B/applog tail log one two", next: "$B/applog tail log zzz", check: logged, finding: "after write log#1, size only: data", long: true},
 
 	{name: "journal good", needs: "python3", setup: "echo -n old >a; echo -n old >b", run: "$P $S/journal.py good new", next: "$P $S/journal.py good recover", check: both, long: true},
 	{name: "journal early", needs: "python3", setup: "echo -n old >a; echo -n old >b", run: "$P $S/journal.py early new", next: "$P $S/journal.py early recover", check: both, finding: "after unlink journal#1, lost: write a#1"},
 
 	{name: "bbolt, an existing file", needs: "go", setup: "$B/boltput init db", run: "$B/boltput put db one two three", check: bolted},
-	{name: "bbolt, a new file", needs: "go", run: "$B/boltput init db", check: "test ! -e db || $B/boltput get db", finding: "after create db#1"},
+	{name: "bbolt, a new file", needs: "go", run: "$B/boltput init db", check: "test ! -e db || $B/boltput get db", finding: "after create db#1", long: true},
 
 	{name: "sqlite DELETE EXTRA", needs: "sqlite3", setup: table("delete"), run: insert("extra"), check: rows, long: true},
-	{name: "sqlite DELETE FULL", needs: "sqlite3", setup: table("delete"), run: insert("full"), check: rows, finding: "at the end, lost: all"},
+	{name: "sqlite DELETE FULL", needs: "sqlite3", setup: table("delete"), run: insert("full"), check: rows, finding: "at the end, lost: all", long: true},
 	{name: "sqlite WAL FULL", needs: "sqlite3", setup: table("wal"), run: insert("full"), check: rows, long: true},
 	{name: "sqlite DELETE OFF", needs: "sqlite3", setup: table("delete"), run: insert("off"), check: rows, finding: "at the end, lost: all", long: true},
 }
