@@ -132,7 +132,7 @@ func Choice(rules []rule.Rule) string {
 // Parse reads a choice.
 func Parse(choice string) (trial.Case, error) {
 	var rules []rule.Rule
-	for part := range strings.SplitSeq(choice, "; ") {
+	for _, part := range split(choice) {
 		r, err := rule.Parse(part)
 		if err != nil {
 			return trial.Case{}, err
@@ -140,6 +140,22 @@ func Parse(choice string) (trial.Case, error) {
 		rules = append(rules, r)
 	}
 	return newCase(rules...), rule.CheckSet(rules)
+}
+
+// split cuts a choice into its rules, where no quote is open.
+func split(choice string) []string {
+	var parts []string
+	quoted, start := false, 0
+	for i := range len(choice) {
+		switch {
+		case choice[i] == '\'':
+			quoted = !quoted
+		case !quoted && strings.HasPrefix(choice[i:], "; "):
+			parts = append(parts, choice[start:i])
+			start = i + len("; ")
+		}
+	}
+	return append(parts, choice[start:])
 }
 
 // Judge gives one experiment's verdict to the log, and returns what to try on
