@@ -43,6 +43,7 @@ elsewhere.`,
 	fl.IntVar(&opts.Preemptions, "preemptions", 2, "switch away from a program that could go on at most so often in one run")
 	fl.IntVar(&opts.MaxSchedules, "max-schedules", 0, "stop after so many runs (0: never)")
 	fl.DurationVar(&opts.MaxTime, "max-time", 0, "stop after this long (0: never)")
+	fl.StringArrayVar(&opts.Paths, "path", nil, "glob: leave a program only before operations on such paths; may be repeated (default: what several of them use)")
 	fl.StringVar(&opts.Critical, "critical", "", "glob: no two programs may be between their first and last change of such files at once")
 	fl.BoolVar(&opts.KeepGoing, "keep-going", false, "do not stop at the first finding")
 	fl.BoolVar(&opts.Full, "full", false, "also run orders that differ in nothing from another")
@@ -63,6 +64,11 @@ func raceOptions(opts *race.Options, on []string) error {
 	}
 	if opts.Critical != "" && !doublestar.ValidatePattern(opts.Critical) {
 		return usagef("--critical %q: not a glob", opts.Critical)
+	}
+	for _, glob := range opts.Paths {
+		if !doublestar.ValidatePattern(glob) {
+			return usagef("--path %q: not a glob", glob)
+		}
 	}
 	for _, text := range on {
 		r, err := rule.Parse(text)

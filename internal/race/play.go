@@ -5,6 +5,7 @@ package race
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -33,8 +34,8 @@ type play struct {
 	nodes   []node
 	moves   []move
 	lanes   []Step
-	changes int            // how often something was changed
-	looked  map[string]int // a look of an actor -> changes when it last came
+	changes int             // how often something was changed
+	looked  map[string]look // by actor and what it looks at
 	last    int
 	cost    int
 	asleep  actors
@@ -93,13 +94,25 @@ func (g *gate) Arrived(t *shim.Ticket) bool {
 		return false
 	}
 	named := g.player.names.Op(t.Op)
-	if !g.ledger.note(g.player.index, &t.Op) {
+	if matters := g.ledger.note(g.player.index, &t.Op); !g.wanted(&named, matters) {
 		g.player.count.Point(&named)
 		return false
 	}
 	g.waiting = append(g.waiting, &pending{t, g.player, named})
 	g.wake()
 	return true
+}
+
+// wanted reports whether an operation is a point at which another actor may go
+// on: its order matters, or it bounds a critical section.
+func (r *Race) wanted(o *op.Op, matters bool) bool {
+	switch {
+	case r.critical(o):
+		return true
+	case len(r.Paths) > 0:
+		return (matters || r.Full) && slices.ContainsFunc(r.Paths, func(glob string) bool { return onPath(glob, o) })
+	}
+	return matters || r.Full
 }
 
 func outside(o *op.Op) bool {
@@ -150,7 +163,11 @@ const maxMoves = 5000
 // run lets one actor move at a time until all have ended.
 func (p *play) run() error {
 	for len(p.moves) < maxMoves {
-		if err := p.settle(); err != nil {
+		switch err := p.settle(); {
+		case errors.Is(err, errLate):
+			p.over = p.late()
+			return nil
+		case err != nil:
 			return err
 		}
 		n, choices := p.look()
@@ -180,10 +197,14 @@ func (p *play) settle() error {
 	const shortest, longest = 100 * time.Microsecond, 2 * time.Millisecond
 	pause := time.NewTimer(longest)
 	defer pause.Stop()
+	late := time.NewTimer(p.runner.Timeout())
+	defer late.Stop()
 	for wait := shortest; ; wait = min(2*wait, longest) {
 		select {
 		case <-p.arrived: // mostly the very next operation
 		case <-pause.C:
+		case <-late.C:
+			return errLate
 		case <-p.ctx.Done():
 			return p.ctx.Err()
 		}
@@ -192,6 +213,18 @@ func (p *play) settle() error {
 		}
 		pause.Reset(wait)
 	}
+}
+
+var errLate = errors.New("an actor goes on and on")
+
+// late says who does not come to rest.
+func (p *play) late() string {
+	for _, pl := range p.actors {
+		if !pl.hasEnded() && !slices.ContainsFunc(p.waiting, func(w *pending) bool { return w.player == pl }) {
+			return fmt.Sprintf("%c neither ends nor comes to its next operation within %v", pl.letter, p.runner.Timeout())
+		}
+	}
+	return fmt.Sprintf("the actors do not come to rest within %v", p.runner.Timeout())
 }
 
 func (p *play) quiet() bool {
@@ -357,10 +390,21 @@ func (p *play) poll(w *pending) {
 	if w.op.Kind == op.Read || w.op.Kind == op.Readdir {
 		return // a file is read piece by piece
 	}
-	before, seen := p.looked[key]
-	w.player.polls = seen && before == p.changes
-	p.looked[key] = p.changes
+	l := p.looked[key]
+	if l.changes != p.changes {
+		l = look{changes: p.changes}
+	}
+	l.times++
+	p.looked[key] = l
+	w.player.polls = l.times >= pollsAfter
 }
+
+// look is how often an actor has looked at something since the last change.
+type look struct{ changes, times int }
+
+// pollsAfter is how often an actor looks at the same thing, with nothing changed
+// in between, before it is said to poll. Twice is a program that makes sure.
+const pollsAfter = 3
 
 // stuck says of a play in which nobody can move whether all have ended.
 func (p *play) stuck() {

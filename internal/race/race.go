@@ -29,8 +29,9 @@ type Options struct {
 	Preemptions  int           // at most so many switches away from an actor that could go on
 	MaxSchedules int           // 0: no limit
 	MaxTime      time.Duration // 0: no limit
+	Paths        []string      // globs: only before operations on these an actor is left; none is all
 	Critical     string        // a glob: two actors must not be between their first and last change of such files at once
-	Full         bool          // play orders that differ in nothing, too
+	Full         bool          // at every operation, and in orders that differ in nothing, too
 	KeepGoing    bool          // do not stop at the first finding
 	Rules        []rule.Rule
 	Jobs         int
@@ -111,7 +112,7 @@ const maxRestarts = 50
 // explore plays all branches, several at once, and takes them in the one order
 // that the exploration gives.
 func (r *Race) explore(ctx context.Context) ([]Finding, error) {
-	e := newExplorer(r.Preemptions, !r.Full)
+	e := newExplorer(r.Preemptions, !r.Full && len(r.Paths) == 0)
 	ahead := newAhead(ctx, r, r.Jobs)
 	defer ahead.stop()
 	var findings []Finding

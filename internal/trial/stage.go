@@ -6,6 +6,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"faultlab/internal/op"
 	"faultlab/internal/rule"
@@ -79,6 +80,12 @@ func (s *Stage) Tree(p *Pattern) (tree.Delta, error) {
 	}
 	return p.Tree(d.Without(s.runner.ignored)), nil
 }
+
+// Checked reports whether there is an oracle of the user's.
+func (s *Stage) Checked() bool { return s.runner.spec.Check != "" }
+
+// Timeout is how long a run may last.
+func (r *Runner) Timeout() time.Duration { return r.spec.Timeout }
 
 // Check runs the user's oracle: FAULTFS_STATUS holds one status a line, by
 // actor, and the output files' names are those of all, a line each.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,7 +127,7 @@ func (p *running) wait(ctx context.Context) (Outcome, error) {
 	defer p.stderr.close()
 	exit, err := p.Run.Wait(shim.Limits{Timeout: p.runner.spec.Timeout, Grace: grace})
 	why := p.unwatch()
-	got := Outcome{Exit: exit, Ran: true, Stdout: p.stdout.finish(), Stderr: p.stderr.finish()}
+	got := Outcome{Exit: exit, Ran: true, Stdout: p.said(p.stdout), Stderr: p.said(p.stderr)}
 	if ctx.Err() != nil {
 		return Outcome{}, ctx.Err()
 	}
@@ -137,6 +138,11 @@ func (p *running) wait(ctx context.Context) (Outcome, error) {
 		return Outcome{}, refused
 	}
 	return p.runner.limited(got, why, err)
+}
+
+// said is what was printed, in which the copy's path reads "{tree}".
+func (p *running) said(s *stream) string {
+	return strings.ReplaceAll(s.finish(), p.subject.tree, "{tree}")
 }
 
 // limited tells a subject that had to be ended from a run that shows nothing.
