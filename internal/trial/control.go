@@ -200,7 +200,7 @@ func (c *Controls) vary(a, b tree.Delta) error {
 	for _, path := range paths {
 		x, y := c.at(a, path), c.at(b, path)
 		switch {
-		case tree.Same(x, y, false):
+		case tree.Same(x, y, false), verdict.Chance(path, x, y), verdict.Chance(path, y, x):
 		case tree.Same(x, y, true):
 			c.Volatile[path] = true
 		default:

@@ -262,3 +262,20 @@ func TestCauseIsCanonical(t *testing.T) {
 		t.Error("another could not be removed, and it is none")
 	}
 }
+
+// A folder whose name varies can by chance be one that was there already; what
+// stands in it counts by itself.
+func TestJudgeChance(t *testing.T) {
+	t.Parallel()
+	dir := tree.Entry{Kind: tree.Dir, Perm: 0o755}
+	object := with("objects/{1}/{1}", "x")
+	all := also(object)
+	all["objects/{1}"] = dir
+	c := Control{Once: Run{0, all}, Twice: Run{0, all}}
+	if j := Judge(c, Faulted{Run: Run{0, object}, Next: Next{Run: c.Once}}); j.Verdict != Tolerated {
+		t.Errorf("in another folder: %v: %s", j.Verdict, j.Cause)
+	}
+	if j := Judge(c, Faulted{Run: Run{0, nil}, Next: Next{Run: c.Once}}); j.Verdict != Silent {
+		t.Errorf("in none: %v", j.Verdict)
+	}
+}
