@@ -175,11 +175,26 @@ func (j judge) hasTwice() bool { return j.Twice.Status == j.Once.Status }
 func (j judge) wrong(d tree.Delta) []string {
 	var out []string
 	for _, path := range j.paths(d) {
-		if !j.asControl(path, j.at(d, path)) {
+		if !j.asControl(path, j.at(d, path)) && !j.holds(d, path) {
 			out = append(out, path)
 		}
 	}
 	return out
+}
+
+// holds reports whether path is a folder of a name that varies, too many by
+// itself, in which something stands: that counts.
+func (j judge) holds(d tree.Delta, path string) bool {
+	own := unnumbered(path)
+	if own == path || d[path].Kind != tree.Dir || !j.extra(path) {
+		return false
+	}
+	for p, e := range d {
+		if e.Kind != tree.Absent && strings.HasPrefix(unnumbered(p), own+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // bad lists the wrong paths that are no extra ones.

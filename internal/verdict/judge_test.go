@@ -275,6 +275,13 @@ func TestJudgeChance(t *testing.T) {
 	if j := Judge(c, Faulted{Run: Run{0, object}, Next: Next{Run: c.Once}}); j.Verdict != Tolerated {
 		t.Errorf("in another folder: %v: %s", j.Verdict, j.Cause)
 	}
+	first := Control{Once: Run{0, object}, Twice: Run{0, object}}
+	if j := Judge(first, Faulted{Run: Run{0, all}, Next: Next{Run: first.Once}}); j.Verdict != Tolerated {
+		t.Errorf("the control's in another folder: %v: %s", j.Verdict, j.Cause)
+	}
+	if j := Judge(first, Faulted{Run: Run{0, also(all, "objects/{2}/{2}", "y")}, Next: Next{Run: first.Once}}); j.Verdict != Litter {
+		t.Errorf("one object too many: %v", j.Verdict)
+	}
 	if j := Judge(c, Faulted{Run: Run{0, nil}, Next: Next{Run: c.Once}}); j.Verdict != Silent {
 		t.Errorf("in none: %v", j.Verdict)
 	}
