@@ -96,6 +96,6 @@ not take place). "run" relays the program's own status.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRun(std), newTrace(std), newSweep(std), newCrash(std), newPlace(std), newRace(std), newDoctor(std))
+	root.AddCommand(newRun(std), newTrace(std), newSweep(std), newCrash(std), newPlace(std), newRace(std), newAudit(std), newDoctor(std))
 	return root
 }

@@ -37,20 +37,25 @@ crash: what it had acknowledged must be there.`,
 	fl.StringVar(&tear, "tear", "page", "where a write can end when the program dies: page or byte")
 	fl.StringVar(&s.Keep, "keep", "", "leave the failing states in this directory, for looking at")
 	fl.BoolVar(&s.FailSync, "fail-sync", false, "record once more for each sync, which fails and loses its data")
+	fl.BoolVar(&s.Again, "again", false, "record the recovery from each state, and crash that, too")
 	fl.StringArrayVar(&rules, "on", nil, "a rule that holds while the program is recorded, such as 'sync path=a nth=1 do fail EIO'; may be repeated")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := crashSettings(&s, fs, tear, rules); err != nil {
 			return err
 		}
-		return e.run(std, args, planner{
-			begin: func(ctx context.Context, r *trial.Runner, c *trial.Controls, log *trial.Log) (study, error) {
-				return crash.New(ctx, r, c, s, log)
-			},
-			parse:    crash.Parse,
-			relative: true,
-		})
+		return e.run(std, args, crashPlanner(s))
 	}
 	return cmd
+}
+
+func crashPlanner(s crash.Settings) planner {
+	return planner{
+		begin: func(ctx context.Context, r *trial.Runner, c *trial.Controls, log *trial.Log) (study, error) {
+			return crash.New(ctx, r, c, s, log)
+		},
+		parse:    crash.Parse,
+		relative: true,
+	}
 }
 
 func crashSettings(s *crash.Settings, fs, tear string, rules []string) error {

@@ -50,17 +50,21 @@ original is never changed.`,
 				return usagef("--starts %q: want some of %s", group, strings.Join(known, ", "))
 			}
 		}
-		return e.run(std, args, planner{
-			plan: func(r *trial.Runner, c *trial.Controls, log *trial.Log) study {
-				for _, word := range e.words {
-					log.Note("the argument %q is taken for the file of that name", word)
-				}
-				return place.New(r, c, place.Options{Program: e.spec.Program, Name: args[0], Groups: groups}, log)
-			},
-			parse: parsePlace,
-		})
+		return e.run(std, args, e.placePlanner(args[0], groups))
 	}
 	return cmd
+}
+
+func (e *experiment) placePlanner(name string, groups []string) planner {
+	return planner{
+		plan: func(r *trial.Runner, c *trial.Controls, log *trial.Log) study {
+			for _, word := range e.words {
+				log.Note("the argument %q is taken for the file of that name", word)
+			}
+			return place.New(r, c, place.Options{Program: e.spec.Program, Name: name, Groups: groups}, log)
+		},
+		parse: parsePlace,
+	}
 }
 
 func listPlaces(std streams) error {

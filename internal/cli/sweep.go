@@ -45,19 +45,23 @@ The original is never changed.`,
 		if err != nil {
 			return err
 		}
-		return e.run(std, args, planner{
-			plan: func(r *trial.Runner, c *trial.Controls, log *trial.Log) study {
-				if status := c.Run.Subject.Status(); status != 0 {
-					log.Note("without any fault the program ends with status %d%s", status, said(c.Run.Subject.Text()))
-				}
-				return sweep.New(r, c, opts, log)
-			},
-			parse:    sweep.Parse,
-			narrow:   narrowed,
-			relative: true,
-		})
+		return e.run(std, args, sweepPlanner(opts))
 	}
 	return cmd
+}
+
+func sweepPlanner(opts sweep.Options) planner {
+	return planner{
+		plan: func(r *trial.Runner, c *trial.Controls, log *trial.Log) study {
+			if status := c.Run.Subject.Status(); status != 0 {
+				log.Note("without any fault the program ends with status %d%s", status, said(c.Run.Subject.Text()))
+			}
+			return sweep.New(r, c, opts, log)
+		},
+		parse:    sweep.Parse,
+		narrow:   narrowed,
+		relative: true,
+	}
 }
 
 // said is the last line of an output, after a colon.
