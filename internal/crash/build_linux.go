@@ -261,8 +261,8 @@ func (b *builder) pages(f *os.File, im *image) error {
 	return nil
 }
 
-// renamed puts the copy's own path where the recorded tree's stands. The two are
-// of one length.
+// renamed puts the copy's own path where the recorded tree's stands. In copies
+// the two are of one length.
 func (b *builder) renamed(f *os.File, im *image) error {
 	if b.own == b.dir || !b.holdsPath(im) {
 		return nil
@@ -271,8 +271,11 @@ func (b *builder) renamed(f *os.File, im *image) error {
 	if _, err := f.ReadAt(text, 0); err != nil {
 		return err
 	}
-	_, err := f.WriteAt(bytes.ReplaceAll(text, []byte(b.own), []byte(b.dir)), 0)
-	return err
+	text = bytes.ReplaceAll(text, []byte(b.own), []byte(b.dir))
+	if _, err := f.WriteAt(text, 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(text))) // only a state that is kept for looking at changes its length
 }
 
 // holdsPath looks for the path in the pages that were written, and across their

@@ -37,6 +37,8 @@ type Settings struct {
 	// FailSync records once more for each sync, which fails.
 	FailSync bool
 	Keep     string // directory that failing states are left in; "" is none
+	// Again records the recovery from each state, and crashes that, too.
+	Again bool
 }
 
 // Crash is one experiment over a program.
@@ -48,13 +50,18 @@ type Crash struct {
 	takes    []*take
 	byChoice map[string]planned
 	kept     int
+	// ctx is New's, for recoveries that are recorded later.
+	ctx context.Context
 }
 
 // take is one recording, and what it can leave.
 type take struct {
 	prefix string // of its choices
 	*disk
-	run    trial.Run
+	// base makes what the recording began from of a copy of the tree; nil: that is it.
+	base   func(dir string, touch func(string)) error
+	steps  []trial.Step // the operations of the run, also those that changed nothing
+	before []byte       // what had been printed before it began
 	states []*State
 	counts Counts
 	mu     sync.Mutex // images are worked out by one at a time
@@ -69,7 +76,7 @@ type planned struct {
 // New records the program and works out the states. An error says why there is
 // nothing to be said.
 func New(ctx context.Context, r *trial.Runner, c *trial.Controls, s Settings, log *trial.Log) (*Crash, error) {
-	cr := &Crash{settings: s, runner: r, controls: c, log: log, byChoice: make(map[string]planned)}
+	cr := &Crash{settings: s, runner: r, controls: c, log: log, byChoice: make(map[string]planned), ctx: ctx}
 	cr.settings.Silent = !r.Checked()
 	cr.settings.Ended = !r.Checked() && r.Own()
 	if cr.settings.Most == 0 {
@@ -119,16 +126,22 @@ func (c *Crash) take(ctx context.Context, prefix string, rules []rule.Rule) erro
 	if err := c.sound(rec, run, len(rules) > 0); err != nil {
 		return err
 	}
+	c.rename(rec)
+	t := &take{prefix: prefix, disk: newDisk(rec, baseReader(c.runner.BaseDir(), rec))}
+	if err := c.replay(ctx, t, run.Tree); err != nil {
+		return err
+	}
+	t.steps = run.Ops
+	c.takes = append(c.takes, t)
+	return nil
+}
+
+// rename gives a record's names their canonical form.
+func (c *Crash) rename(rec *record.Record) {
 	names := c.runner.Names()
 	for i := range rec.Events {
 		rec.Events[i].Op = names.Op(rec.Events[i].Op)
 	}
-	t := &take{prefix: prefix, run: run, disk: newDisk(rec, baseReader(c.runner.BaseDir(), rec))}
-	if err := c.replay(ctx, t); err != nil {
-		return err
-	}
-	c.takes = append(c.takes, t)
-	return nil
 }
 
 // sound says why a record is of no use.
@@ -153,15 +166,15 @@ func voidf(format string, args ...any) error {
 
 // replay rebuilds the whole record on the base: it must be the very tree that the
 // run has left, or the record is not what happened.
-func (c *Crash) replay(ctx context.Context, t *take) error {
+func (c *Crash) replay(ctx context.Context, t *take, left tree.Delta) error {
 	whole := &State{Point: len(t.rec.Events)}
 	built, err := c.runner.Do(ctx, trial.Case{State: &trial.State{Build: t.builder(whole), Alone: true}})
 	if err != nil {
 		return voidf("replay the record: %v", err)
 	}
-	for _, d := range []tree.Delta{t.run.Tree, built.Tree} {
+	for _, d := range []tree.Delta{left, built.Tree} {
 		for _, path := range d.Paths() {
-			want, got := c.at(t.run.Tree, path), c.at(built.Tree, path)
+			want, got := c.at(left, path), c.at(built.Tree, path)
 			if !tree.Same(want, got, false) {
 				return voidf("the record does not hold all that the program did: replayed, %s is %s where the run left %s: it was changed in a way that a record does not cover", path, told(got, want), told(want, got))
 			}
@@ -189,6 +202,11 @@ func told(e, other tree.Entry) string {
 // builder is how a state comes into a copy.
 func (t *take) builder(s *State) func(string, func(string)) error {
 	return func(dir string, touch func(string)) error {
+		if t.base != nil {
+			if err := t.base(dir, touch); err != nil {
+				return err
+			}
+		}
 		t.mu.Lock()
 		l := t.leaves(s)
 		t.mu.Unlock()
@@ -238,6 +256,9 @@ func (c *Crash) Cases() []trial.Case {
 		}
 		c.note(t)
 	}
+	if c.settings.Again {
+		cases = append(cases, c.again()...)
+	}
 	return cases
 }
 
@@ -257,7 +278,16 @@ func (c *Crash) note(t *take) {
 func (c *Crash) newCase(t *take, s *State) trial.Case {
 	choice := t.prefix + t.print(s)
 	c.byChoice[choice] = planned{t, s}
-	return trial.Case{Choice: choice, State: &trial.State{Build: t.builder(s), Said: t.saidBefore(s.Point)}}
+	return trial.Case{Choice: choice, State: &trial.State{Build: t.builder(s), Said: t.said0(s)}}
+}
+
+// said0 is what had been printed before a crash. What recovery prints is no
+// acknowledgement.
+func (t *take) said0(s *State) []byte {
+	if t.base != nil {
+		return t.before
+	}
+	return t.saidBefore(s.Point)
 }
 
 // saidBefore is what had been printed before a point.
@@ -276,8 +306,10 @@ func Parse(choice string) (trial.Case, error) {
 	d := &disk{rec: &record.Record{}}
 	_, rest := splitPrefix(choice)
 	var gone errGone
-	if _, err := d.parse(rest); err != nil && !errors.As(err, &gone) {
-		return trial.Case{}, err
+	for _, part := range cut(rest, then) {
+		if _, err := d.parse(part); err != nil && !errors.As(err, &gone) {
+			return trial.Case{}, err
+		}
 	}
 	return trial.Case{Choice: choice}, nil
 }
@@ -298,7 +330,13 @@ func (c *Crash) Complete(given trial.Case) trial.Case {
 		if t.prefix != prefix {
 			continue
 		}
-		s, err := t.parse(rest)
+		parts := cut(rest, then)
+		s, err := t.parse(parts[0])
+		if err == nil && len(parts) > 1 {
+			if t, err = c.recovery(t, s); err == nil {
+				s, err = t.parse(strings.Join(parts[1:], then))
+			}
+		}
 		if err != nil {
 			return unreached(given.Choice, err)
 		}

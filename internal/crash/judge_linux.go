@@ -32,7 +32,7 @@ func (c *Crash) Judge(res trial.Result) []trial.Case {
 		t.Cause = "the program had ended with success, and what it had done is gone"
 		j.Detail = "gone: " + strings.Join(gone, ", ") + "; " + j.Detail
 	}
-	t.Detail = p.describe() + "; " + strings.TrimPrefix(j.Detail, "killed, ")
+	t.Detail = p.where() + p.describe() + "; " + strings.TrimPrefix(j.Detail, "killed, ")
 	if t.Finding {
 		c.keep(p)
 	}
@@ -95,6 +95,14 @@ func (p planned) column() string {
 	return "torn"
 }
 
+// where says of which run a crash is spoken.
+func (p planned) where() string {
+	if p.base == nil {
+		return ""
+	}
+	return "in the recovery from " + strings.TrimSuffix(p.prefix, then) + ", "
+}
+
 // describe says what happened, to what, and which models allow it.
 func (p planned) describe() string {
 	if p.Dies {
@@ -127,7 +135,7 @@ func (l loss) String() string {
 // where a next run of the user's looks on, and no check judges, is that ours to
 // say: the program itself would do all of it again.
 func (c *Crash) lost(p planned, run trial.Run) []string {
-	if c.runner.Checked() || !c.runner.Own() || p.Point < len(p.rec.Events) || c.controls.Once.Status != 0 {
+	if p.base != nil || c.runner.Checked() || !c.runner.Own() || p.Point < len(p.rec.Events) || c.controls.Once.Status != 0 {
 		return nil
 	}
 	var out []string
@@ -172,7 +180,7 @@ func (c *Crash) leave(p planned, dir string) error {
 		return err
 	}
 	for name, text := range map[string][]byte{
-		"choice": []byte(p.prefix + p.print(p.State) + "\n"), "stdout": p.saidBefore(p.Point),
+		"choice": []byte(p.prefix + p.print(p.State) + "\n"), "stdout": p.said0(p.State),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err

@@ -78,7 +78,7 @@ func TestKilledAsPredicted(t *testing.T) {
 			t.Parallel()
 			c := study(t, w.setup, w.script)
 			take := c.takes[0]
-			steps := take.run.Ops
+			steps := take.steps
 			for i := range take.rec.Events {
 				e := &take.rec.Events[i]
 				if !fallible(e) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"faultlab/internal/record"
 	"faultlab/internal/rule"
 	"faultlab/internal/scratch"
 	"faultlab/internal/shim"
@@ -184,14 +185,14 @@ func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) 
 	if run.Tree, run.Names, err = r.delta(at); err != nil {
 		return Run{}, err
 	}
-	if got.Hang != "" || c.Record != nil || c.State != nil && c.State.Alone {
+	if got.Hang != "" || c.Record != nil && c.State == nil || c.State != nil && c.State.Alone {
 		return run, nil // what stands there was cut off by us, or is all that is asked
 	}
-	if run.Next, err = r.next(ctx, at, s); err != nil {
+	if run.Next, err = r.next(ctx, at, s, c.Record); err != nil {
 		return Run{}, err
 	}
-	if run.After, _, err = r.delta(at); err != nil {
-		return Run{}, err
+	if run.After, _, err = r.delta(at); err != nil || c.Record != nil {
+		return run, err
 	}
 	run.Check, err = r.check(ctx, at, run.Subject)
 	return run, err
@@ -202,12 +203,16 @@ func (r *Runner) first(ctx context.Context, c Case, at *scratch.Copy, s *sentry)
 	if c.State != nil {
 		return r.inherit(c.State, at)
 	}
-	sub := r.subject(c, at, s, "run")
-	if c.Record != nil {
-		sub.recording = &shim.Recording{Record: c.Record, Tmp: at.Tmp()}
-		sub.calls = append(sub.calls, shim.RecordCalls()...)
+	return r.run(ctx, r.subject(c, at, s, "run").recorded(c.Record))
+}
+
+// recorded has a subject's run taken down, where there is a record.
+func (s *subject) recorded(rec *record.Record) *subject {
+	if rec != nil {
+		s.recording = &shim.Recording{Record: rec, Tmp: s.tmp}
+		s.calls = append(s.calls, shim.RecordCalls()...)
 	}
-	return r.run(ctx, sub)
+	return s
 }
 
 // sentry for one case's subject.
@@ -253,13 +258,14 @@ func (r *Runner) ignored(path string) bool {
 }
 
 // next is the run after the faulted one: the user's own, or the program again.
-func (r *Runner) next(ctx context.Context, at *scratch.Copy, s *sentry) (Outcome, error) {
+// It may be recorded.
+func (r *Runner) next(ctx context.Context, at *scratch.Copy, s *sentry, rec *record.Record) (Outcome, error) {
 	next := &sentry{touch: at.Touch, names: r.pattern.Start(), allowed: s.allowed}
 	sub := r.subject(Case{}, at, next, "next")
 	if r.spec.Next != "" {
 		sub.command = shell(r.spec.Next)
 	}
-	return r.run(ctx, sub)
+	return r.run(ctx, sub.recorded(rec))
 }
 
 // check runs the user's oracle on what was left.

@@ -46,8 +46,8 @@ type Case struct {
 	Watch []string
 	// State, where it is set, is what a crash has left: the subject does not run.
 	State *State
-	// Record, where it is set, takes down the subject's run, and only that run is
-	// made.
+	// Record, where it is set, takes down the subject's run, or the next one where
+	// a state stands in for the subject; it is the last that is made.
 	Record *record.Record
 }
 
