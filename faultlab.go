@@ -4,7 +4,7 @@
 //
 // It stands on github.com/rogpeppe/go-internal/testscript, and everything that
 // works there works here: "exec name" of a function given to Main, -run, -v,
-// -testwork, conditions, commands of one's own. Four calls are all there is:
+// -testwork, conditions, commands of one's own. A few calls are all there is:
 //
 //	func TestMain(m *testing.M) { faultlab.Main(m, nil, "./cmd/tool") }
 //
@@ -12,8 +12,9 @@
 //
 //	func TestSave(t *testing.T) { faultlab.Sweep(t, "--tree", "testdata/data", "--", "tool", "save") }
 //
-// and, for a project that has its testscript.Params already, Extend. Sweep finds
-// leaks without being told where; a script says what must happen at one place:
+// and, for a project that has its testscript.Params already, Extend. Sweep, Place,
+// Crash and Race find what is wrong without being told where; a script says what
+// must happen at one place:
 //
 //	# a save on a full disk fails, and gives the lock back
 //	needs faultfs

@@ -149,7 +149,12 @@ func wipe(dir string) error {
 	if err := os.Remove(filepath.Join(dir, lockName)); err != nil {
 		return err
 	}
-	return os.Remove(dir)
+	// Without its lock file an empty folder looks like a dead one's, and another's
+	// start may have taken it away by now.
+	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Dir is the space's absolute path, without links.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,11 +116,7 @@ func (r *Runner) setup(ctx context.Context) error {
 // Close removes the scratch space.
 func (r *Runner) Close() error {
 	r.watch.stop()
-	err := r.space.Close()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // another's start took the emptied folder for a dead one's
-	}
-	return err
+	return r.space.Close()
 }
 
 // Base is what every case starts from.

@@ -42,6 +42,44 @@ import (
 // fails the test with the reason, and so does one that looked at nothing.
 func Sweep(t *testing.T, args ...string) {
 	t.Helper()
+	experiment(t, "sweep", args)
+}
+
+// Place starts a program from everywhere else (another working directory, closed
+// descriptors, a missing HOME, standard output on a full disk) and turns each
+// finding into a failing subtest. The arguments are those of "faultfs place"; all
+// else is as with Sweep.
+//
+//	faultlab.Place(t, "--tree", "testdata/data", "--", "tool", "save", "--to", "{tree}/state")
+func Place(t *testing.T, args ...string) {
+	t.Helper()
+	experiment(t, "place", args)
+}
+
+// Crash records one run of a program and rebuilds every state that its death, or
+// a power cut, could leave; each from which it does not recover becomes a failing
+// subtest. The arguments are those of "faultfs crash"; all else is as with Sweep.
+//
+//	faultlab.Crash(t, "--check", "tool verify", "--", "tool", "save")
+func Crash(t *testing.T, args ...string) {
+	t.Helper()
+	experiment(t, "crash", args)
+}
+
+// Race runs programs against one tree in every order of their operations, up to a
+// bound on preemptions, and turns what breaks into a failing subtest. The
+// arguments are those of "faultfs race", with ":::" between the programs; all else
+// is as with Sweep.
+//
+//	faultlab.Race(t, "--critical", "state.json", "--", "tool", "save", ":::", "tool", "save")
+func Race(t *testing.T, args ...string) {
+	t.Helper()
+	experiment(t, "race", args)
+}
+
+// experiment does one, and reports it as subtests.
+func experiment(t *testing.T, name string, args []string) {
+	t.Helper()
 	if err := works(); err != nil {
 		if mustFail(err) {
 			t.Fatalf("faultlab: faultfs: %v", err)
@@ -49,31 +87,31 @@ func Sweep(t *testing.T, args ...string) {
 		t.Skipf("faultlab: needs faultfs: %v", err)
 	}
 	out := filepath.Join(t.TempDir(), "report.json")
-	said, err := sweep(t, out, args)
+	said, err := runFaultfs(t, name, out, args)
 	r, unread := readReport(out)
 	if unread != nil {
-		t.Fatalf("faultlab: faultfs sweep: %v\n%s", errors.Join(err, unread), said)
+		t.Fatalf("faultlab: faultfs %s: %v\n%s", name, errors.Join(err, unread), said)
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		t.Run(f.name(), func(t *testing.T) { t.Error(f.message()) })
 	}
 	if !r.Coverage.Complete || r.Coverage.Ran == 0 {
-		t.Errorf("faultlab: the sweep has no answer (%v):\n%s", err, said)
+		t.Errorf("faultlab: the %s has no answer (%v):\n%s", name, err, said)
 	}
 }
 
-// sweepReport is what Sweep reads of the JSON that faultfs writes.
-type sweepReport struct {
+// experimentReport is what is read of the JSON that faultfs writes.
+type experimentReport struct {
 	Version  int
 	Coverage struct {
 		Ran      int
 		Complete bool
 	}
-	Findings []sweepFinding
+	Findings []finding
 }
 
-type sweepFinding struct {
+type finding struct {
 	Verdict, Cause, Choice, Detail, Repro string
 	Witnesses                             []string
 }
@@ -81,9 +119,9 @@ type sweepFinding struct {
 // reportVersion is the version of the report that is understood here.
 const reportVersion = 1
 
-// sweep runs faultfs, and returns what it said. It is interrupted shortly before
+// runFaultfs runs it, and returns what it said. It is interrupted shortly before
 // the tests' own deadline, so that what it has found by then is told.
-func sweep(t *testing.T, report string, args []string) (said []byte, err error) {
+func runFaultfs(t *testing.T, name, report string, args []string) (said []byte, err error) {
 	t.Helper()
 	ctx := t.Context()
 	if deadline, ok := t.Deadline(); ok {
@@ -91,16 +129,16 @@ func sweep(t *testing.T, report string, args []string) (said []byte, err error) 
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-lead))
 		defer cancel()
 	}
-	cmd := exec.CommandContext(ctx, "faultfs", append([]string{"sweep", "--json", report}, args...)...)
+	cmd := exec.CommandContext(ctx, "faultfs", append([]string{name, "--json", report}, args...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = lead / 2
 	return cmd.CombinedOutput()
 }
 
-// lead is how long before the deadline a sweep is interrupted.
+// lead is how long before the deadline an experiment is interrupted.
 const lead = 10 * time.Second
 
-func readReport(path string) (*sweepReport, error) {
+func readReport(path string) (*experimentReport, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, errors.New("it did not take place")
@@ -108,7 +146,7 @@ func readReport(path string) (*sweepReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := new(sweepReport)
+	r := new(experimentReport)
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, err
 	}
@@ -119,13 +157,16 @@ func readReport(path string) (*sweepReport, error) {
 }
 
 // name is the subtest's: the verdict, and the path at which it was first seen.
-func (f *sweepFinding) name() string {
-	_, path, _ := strings.Cut(f.Choice, "path=")
+func (f *finding) name() string {
+	_, path, ok := strings.Cut(f.Choice, "path=")
+	if !ok { // a start, an order
+		return f.Verdict + "/" + f.Choice
+	}
 	path, _, _ = strings.Cut(path, " ")
 	return f.Verdict + "/" + strings.TrimPrefix(path, "./")
 }
 
-func (f *sweepFinding) message() string {
+func (f *finding) message() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "the directory of the test"
