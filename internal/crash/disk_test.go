@@ -96,17 +96,21 @@ func shown(d *disk, s *State) string {
 				p += "/"
 			default:
 				im := l.image(id)
-				text := string(im.bytes(d.read, 0, im.size))
-				if len(text) > 24 {
-					text = runs(text)
-				}
-				p += "=" + strings.ReplaceAll(text, "\x00", "_")
+				p += "=" + printed(string(im.bytes(d.read, 0, im.size)))
 			}
 			out = append(out, p)
 		}
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
+}
+
+// printed is a file's contents, shortened where they are long.
+func printed(text string) string {
+	if len(text) > 24 {
+		text = runs(text)
+	}
+	return strings.ReplaceAll(text, "\x00", "_")
 }
 
 // runs shortens long contents: a500 b12.

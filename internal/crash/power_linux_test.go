@@ -1,0 +1,173 @@
+//go:build linux
+
+package crash
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Real power cuts: a program runs on a file system in an image, the image is
+// copied at some moment, and what a mount of the copy recovers must be among the
+// states of the record. What may have reached the image is stirred by syncs of
+// files that the program has not asked for: they only make more durable.
+//
+// A loop image has no volatile cache, so this shows that nothing is left out, and
+// not that all that is listed can happen.
+func TestPowerCutsAreForetold(t *testing.T) {
+	if os.Getenv("FAULTLAB_LONG") != "1" || os.Geteuid() != 0 {
+		t.Skip("long, and only for root")
+	}
+	for system, model := range map[string]Models{"ext4": Ext4, "xfs": Linux, "btrfs": Linux} {
+		t.Run(system, func(t *testing.T) {
+			if _, err := exec.LookPath("mkfs." + system); err != nil {
+				t.Skip(err)
+			}
+			if out, err := mountable(t, system); err != nil {
+				if os.Getenv("FAULTLAB_REQUIRE") == "1" && system == "ext4" {
+					t.Fatalf("%v: %s", err, out)
+				}
+				t.Skipf("%v: %s", err, out)
+			}
+			for _, w := range cuts {
+				t.Run(w.name, func(t *testing.T) { cutPower(t, system, model, w.setup, w.script) })
+			}
+		})
+	}
+}
+
+// cuts are small enough for all their states to be listed.
+var cuts = []struct{ name, setup, script string }{
+	{"replace", "echo old >f", "echo new >t; mv -f t f; echo more >>f; sync f"},
+	{"append", "seq 100 >f", "seq 200 300 >>f; echo x >>f; seq 5000 >>f"},
+	{"names", "mkdir d; echo 1 >d/a", "echo 2 >b; mv b d/b; mv d/a d/c; rm d/c; sync d"},
+}
+
+const cutsEach = 20
+
+// mountable tries whether images can be mounted here.
+func mountable(t *testing.T, system string) ([]byte, error) {
+	cmd := exec.Command("sh", "-ec", makeImage(system)+"; umount mnt")
+	cmd.Dir = t.TempDir()
+	return cmd.CombinedOutput()
+}
+
+func makeImage(system string) string {
+	size := map[string]string{"ext4": "16M", "xfs": "320M", "btrfs": "128M"}[system]
+	return fmt.Sprintf("mkdir mnt; truncate -s %s image; mkfs.%s -q image; mount -o loop image mnt", size, system)
+}
+
+func cutPower(t *testing.T, system string, model Models, setup, script string) {
+	c := study(t, setup, script)
+	foretold := make(map[string]Models)
+	states, _ := c.takes[0].enumerate(Options{Model: Strict, Silent: true, Most: 1 << 20})
+	for _, s := range states {
+		foretold[shown(c.takes[0].disk, s)] |= s.Models
+	}
+	seen := make(map[string]bool)
+	for range cutsEach {
+		got := cutOnce(t, system, setup, script)
+		m, known := foretold[got]
+		switch {
+		case !known:
+			t.Errorf("nobody foretold %s", got)
+		case m&model == 0:
+			t.Errorf("foretold by %v and not by %v: %s", m, model, got)
+		}
+		seen[got] = true
+	}
+	t.Logf("%d cuts left %d of %d states", cutsEach, len(seen), len(foretold))
+}
+
+// cutOnce runs the program once in a fresh image and tells what a copy of the
+// image, taken at some moment, holds.
+func cutOnce(t *testing.T, system, setup, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	image, copied, at := filepath.Join(dir, "image"), filepath.Join(dir, "copy"), filepath.Join(dir, "mnt")
+	sh(t, dir, makeImage(system)+"; mkdir mnt/tree")
+	mounted := true
+	defer func() {
+		if mounted {
+			sh(t, dir, "umount mnt")
+		}
+	}()
+	root := filepath.Join(at, "tree")
+	sh(t, root, setup)
+	sh(t, root, "sync -f .")
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir, cmd.SysProcAttr = root, &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(time.Duration(rand.Int64N(int64(20*time.Millisecond))), func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	_ = cmd.Wait()
+	timer.Stop()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	stir(root)
+	sh(t, dir, "cp --sparse=always image copy")
+	sh(t, dir, "umount mnt; mount -o loop "+copied+" mnt")
+	got := listed(t, root)
+	sh(t, dir, "umount mnt")
+	mounted = false
+	_ = os.Remove(image)
+	return got
+}
+
+// stir makes some file or directory durable, as the kernel's own writing back
+// might.
+func stir(root string) {
+	var all []string
+	_ = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		all = append(all, path)
+		return err
+	})
+	for range rand.IntN(3) {
+		if f, err := os.Open(all[rand.IntN(len(all))]); err == nil {
+			_ = f.Sync()
+			_ = f.Close()
+		}
+	}
+}
+
+// listed writes a tree down as shown does.
+func listed(t *testing.T, root string) string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if e.IsDir() {
+			out = append(out, rel+"/")
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		out = append(out, rel+"="+printed(string(text)))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+func sh(t *testing.T, dir, script string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
