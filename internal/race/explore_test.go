@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -192,6 +193,7 @@ func compareReduced(t failer, programs [][]instr, bound int) (reduced, full int)
 	return reduced, full
 }
 
+// parsePrograms reads "VERB[?]:ON[-UNLOCK][@ALIVE] … | …".
 func parsePrograms(text string) [][]instr {
 	var programs [][]instr
 	for part := range strings.SplitSeq(text, "|") {
@@ -199,6 +201,8 @@ func parsePrograms(text string) [][]instr {
 		for word := range strings.FieldsSeq(part) {
 			verb, rest, _ := strings.Cut(word, ":")
 			i := instr{verb: strings.TrimSuffix(verb, "?"), skip: strings.HasSuffix(verb, "?")}
+			rest, alive, _ := strings.Cut(rest, "@")
+			i.alive, _ = strconv.Atoi(alive)
 			i.on, rest, _ = strings.Cut(rest, "-")
 			i.unlock = rest
 			list = append(list, i)
@@ -220,6 +224,7 @@ func TestReductionFixed(t *testing.T) {
 		{"check then act", "read?:l write:l add:x|read?:l write:l add:x", false},
 		{"make, act, drop", "make?:l add:x drop:l|make?:l add:x drop:l", false},
 		{"reclaim by three", "make?:l add:x drop:l|drop:l make?:l add:x|make?:l add:x", true},
+		{"the end is seen", "write:x write:c|read:x@1 read:d@1", false},
 		{"lock", "lock:m read:x write:x-m|lock:m read:x write:x-m", false},
 		{"two locks, opposite order", "lock:m lock:n add:x-m|lock:n lock:m add:x-n", false},
 		{"three apart but for one", "write:a add:x write:b|write:c add:x|write:d write:e write:f", true},

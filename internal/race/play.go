@@ -67,6 +67,7 @@ type pending struct {
 	*shim.Ticket
 	player *player
 	op     op.Op // by canonical names
+	asOf   int   // how many changes there had been when it was looked at
 }
 
 // Step is one operation of a schedule.
@@ -98,7 +99,7 @@ func (g *gate) Arrived(t *shim.Ticket) bool {
 		g.player.count.Point(&named)
 		return false
 	}
-	g.waiting = append(g.waiting, &pending{t, g.player, named})
+	g.waiting = append(g.waiting, &pending{t, g.player, named, g.changes})
 	g.wake()
 	return true
 }
@@ -250,6 +251,7 @@ func (p *play) look() (node, []*pending) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *pending) bool { return !w.Waits() })
+	p.renew()
 	slices.SortStableFunc(p.waiting, byWhatTheyAre)
 	if p.last != nobody && p.actors[p.last].hasEnded() {
 		// Whoever looks for its process finds it or not: with that all depends.
@@ -272,6 +274,20 @@ func (p *play) look() (node, []*pending) {
 		n.yields = p.actors[p.last].polls
 	}
 	return n, choices
+}
+
+// renew looks again at what waits, where something was changed since it came: the
+// file that it would make may be there by now.
+func (p *play) renew() {
+	for _, w := range p.waiting {
+		if w.asOf == p.changes {
+			continue
+		}
+		w.Renew()
+		w.op = w.player.names.Op(w.Op)
+		p.ledger.note(w.player.index, &w.Op)
+		w.asOf = p.changes
+	}
 }
 
 func byWhatTheyAre(a, b *pending) int {
@@ -350,6 +366,7 @@ func (p *play) move(n *node, w *pending) {
 	p.mu.Lock()
 	p.waiting = slices.DeleteFunc(p.waiting, func(x *pending) bool { return x == w })
 	step := Step{Actor: w.player.letter, Op: w.op, Point: w.player.count.Point(&w.op), uses: n.steps[n.chosen]}
+	p.poll(w)
 	p.mu.Unlock()
 	step.Point.Actor = step.Actor
 	p.describe(&step, n)
@@ -358,7 +375,6 @@ func (p *play) move(n *node, w *pending) {
 	p.nodes = append(p.nodes, *n)
 	p.moves = append(p.moves, move{n.chosen, n.points[n.chosen]})
 	p.lanes = append(p.lanes, step)
-	p.poll(w)
 	if w.op.Kind == op.Lock {
 		w.player.locked = append(w.player.locked, w.Op.Path)
 	}

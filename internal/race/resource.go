@@ -53,6 +53,9 @@ func accesses(o *op.Op, alias func(string) string) []access {
 	switch o.Kind {
 	case op.Open:
 		name(o.Path, false)
+		if o.Writes && o.Size == 0 { // an empty file is cut off: it may be filled before
+			add(data, o.Path, true)
+		}
 	case op.Create, op.Mkdir:
 		name(o.Path, !o.Exists)
 	case op.Unlink, op.Rmdir:

@@ -41,6 +41,28 @@ func (t *Ticket) Go() {
 // its process meanwhile.
 func (t *Ticket) Waits() bool { return notificationValid(t.run.listener, t.n.id) }
 
+// Renew says what the operation is now: what it would find has changed since it
+// came, if somebody else has made a file meanwhile, or removed or renamed one.
+func (t *Ticket) Renew() {
+	l := newLooker(t.run.root, func() {})
+	defer l.close()
+	o := op.Op{Actor: t.Op.Actor, Pid: t.Op.Pid, Tid: t.Op.Tid, Proc: t.Op.Proc, Script: t.Op.Script,
+		Call: t.c.name, Kind: t.c.kind, Off: -1, Size: -1}
+	if t.c.shape.read(l, &t.n, &o) && t.Waits() {
+		cuts(l, t.c, &t.n, &o)
+		t.Op = o
+	}
+}
+
+// cuts marks an open that cuts off a file which is empty so far, with the size
+// that it leaves: whoever writes before it would see that.
+func cuts(l *looker, c *call, n *notification, o *op.Op) {
+	s, ok := c.shape.(opening)
+	if ok && o.Kind == op.Open && o.Exists && o.Writes && s.asked(l, n)&unix.O_TRUNC != 0 {
+		o.Size = 0
+	}
+}
+
 // Run is whose operation it is.
 func (t *Ticket) Run() *Run { return t.run }
 
@@ -49,6 +71,7 @@ func (r *Run) gate(c *call, n *notification, o *op.Op) bool {
 	if r.cfg.Gate == nil {
 		return false
 	}
+	cuts(r.look, c, n, o)
 	return r.cfg.Gate.Arrived(&Ticket{Op: *o, run: r, n: *n, c: c})
 }
 
