@@ -78,6 +78,7 @@ type planned struct {
 func New(ctx context.Context, r *trial.Runner, c *trial.Controls, s Settings, log *trial.Log) (*Crash, error) {
 	cr := &Crash{settings: s, runner: r, controls: c, log: log, byChoice: make(map[string]planned), ctx: ctx}
 	cr.settings.Silent = !r.Checked()
+	cr.settings.Done = ctx.Done()
 	cr.settings.Ended = !r.Checked() && r.Own()
 	if cr.settings.Most == 0 {
 		cr.settings.Most = mostStates

@@ -18,6 +18,8 @@ type Options struct {
 	Ended bool
 	// Most bounds the distinct states.
 	Most int
+	// Done ends the enumeration early; nil never does.
+	Done <-chan struct{}
 }
 
 // Counts say how many states there were.
@@ -50,7 +52,14 @@ func (d *disk) enumerate(opts Options) ([]*State, Counts) {
 		}
 	}
 	for point := 0; point <= len(d.rec.Events); point++ {
-		e.point(point)
+		select {
+		case <-opts.Done:
+			return e.states, e.counts
+		default:
+		}
+		if point == 0 || !d.rec.Events[point-1].More {
+			e.point(point)
+		}
 	}
 	return e.states, e.counts
 }
@@ -140,7 +149,7 @@ func (e *enumeration) losses(point int, pending []int) {
 // before: after a sync, after a word, and at the end.
 func (e *enumeration) fresh(point int) bool {
 	last := &e.d.rec.Events[point-1]
-	return !fallible(last) || point == len(e.d.rec.Events)
+	return !fallible(last) || last.Stored || point == len(e.d.rec.Events)
 }
 
 // fates are what can become of one event alone.

@@ -53,8 +53,8 @@ func (d *disk) complete(s *State, fates []loss) {
 
 func (d *disk) models(s *State, fates []loss) Models {
 	if s.Dies {
-		if s.Part%sector != 0 {
-			return Death
+		if s.Part > 0 && (d.rec.Events[s.Point].Off+s.Part)%sector != 0 {
+			return Death // a disk writes whole sectors
 		}
 		return Death | Strict | Linux | Ext4
 	}

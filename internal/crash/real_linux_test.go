@@ -73,9 +73,12 @@ var sparse = func() int {
 // record says.
 func TestKilledAsPredicted(t *testing.T) {
 	t.Parallel()
-	for _, w := range workloads {
+	for i, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
+			if sparse > 1 && i%2 == 1 {
+				t.Skip("long")
+			}
 			c := study(t, w.setup, w.script)
 			take := c.takes[0]
 			steps := take.steps
@@ -133,9 +136,12 @@ func same(t *testing.T, c *Crash, take *take, s *State, want tree.Delta) {
 // states that are called distinct are.
 func TestStatesAreBuilt(t *testing.T) {
 	t.Parallel()
-	for _, w := range workloads {
+	for i, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
+			if sparse > 1 && i%2 == 0 {
+				t.Skip("long")
+			}
 			c := study(t, w.setup, w.script)
 			cases := c.Cases()
 			step := max(1, len(cases)*sparse/60)
@@ -189,5 +195,36 @@ func TestNotCovered(t *testing.T) {
 	}
 	if !shim.IsVoid(err) || !strings.Contains(err.Error(), "moves what is in a file") {
 		t.Errorf("collapsing a range: %v", err)
+	}
+}
+
+// A record holds what few programs do, and what many threads do at once: it is
+// replayed on the base, and a difference would void it.
+func TestRecordsAreWhole(t *testing.T) {
+	t.Parallel()
+	expand := tools(t)
+	for _, c := range []struct{ name, needs, setup, run string }{
+		{"odd calls", "python3", "", "$P $S/odd.py"},
+		{"threads", "cc", "", "$B/threads"},
+		{"processes", "sh", "", `for i in 1 2 3 4; do (seq 30 | while read x; do echo $i $x >>log; done) & done; wait; sort log >sorted`},
+		{"git", "git", "git init -q . && git config user.email a@b && git config user.name n && echo 1 >a && git add a && git commit -qm 1",
+			"echo 2 >>a; git commit -qam 2; git gc -q"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(c.needs); err != nil {
+				t.Skip(err)
+			}
+			r, err := trial.New(t.Context(), trial.Spec{Program: "/bin/sh", Args: []string{"sh", "-ec", expand(c.run)},
+				Setup: c.setup, Next: "true", Timeout: 30 * time.Second, Jobs: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			controls := &trial.Controls{Base: r.Base()} // they differ from run to run
+			if _, err := New(t.Context(), r, controls, Settings{Options: Options{Model: Strict}}, new(trial.Log)); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }

@@ -31,11 +31,11 @@ var subjects = []struct {
 }{
 	{name: "replace good", setup: "echo old >state", run: "sh $S/replace.sh good new", check: replaced},
 	{name: "replace nosync", setup: "echo old >state", run: "sh $S/replace.sh nosync new", check: replaced, finding: "after rename state#1, lost: data"},
-	{name: "replace nodir", setup: "echo old >state", run: "sh $S/replace.sh nodir new", check: replaced, finding: "at the end, lost: all"},
+	{name: "replace nodir", setup: "echo old >state", run: "sh $S/replace.sh nodir new", check: replaced, finding: "at the end, lost: all", long: true},
 	{name: "replace late", setup: "echo old >state", run: "sh $S/replace.sh late new", check: replaced, finding: "after rename state#1, lost: data", long: true},
-	{name: "replace early", setup: "echo old >state", run: "sh $S/replace.sh early new", check: replaced, finding: "after say#1, lost: all"},
+	{name: "replace early", setup: "echo old >state", run: "sh $S/replace.sh early new", check: replaced, finding: "after say#1, lost: all", long: true},
 
-	{name: "log good", needs: "cc", setup: "touch log", run: "$B/applog good log one two", next: "$B/applog good log zzz", check: logged},
+	{name: "log good", needs: "cc", setup: "touch log", run: "$B/applog good log one two", next: "$B/applog good log zzz", check: logged, long: true},
 	{name: "log early", needs: "cc", setup: "touch log", run: "$B/applog early log one two", next: "$B/applog good log zzz", check: logged, finding: "after say#1, lost: all"},
 	{name: "log tail", needs: "cc", setup: "touch log", run: "$B/applog tail log one two", next: "$B/applog tail log zzz", check: logged, finding: "after write log#1, size only: data", long: true},
 
@@ -123,6 +123,7 @@ func tools(t *testing.T) func(string) string {
 		}
 	}
 	build("cc", "-O1", "-o", filepath.Join(bin, "applog"), filepath.Join(src, "applog.c"))
+	build("cc", "-O1", "-pthread", "-o", filepath.Join(bin, "threads"), filepath.Join(src, "threads.c"))
 	build("go", "build", "-o", filepath.Join(bin, "boltput"), filepath.Join(src, "boltput"))
 	python := "python3"
 	// What is on PATH may be a slow script that looks for the real one.

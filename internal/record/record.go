@@ -73,6 +73,9 @@ type Event struct {
 	DataOnly bool // of a Sync: attributes need not last
 	Failed   bool // of a Sync
 	Stored   bool // of a Write: through a shared map, found by comparison
+	// More says that the next event was found by the same comparison: in what
+	// order the two came to be nobody knows.
+	More bool
 }
 
 // Xattr is an extended attribute.

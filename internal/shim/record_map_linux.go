@@ -98,6 +98,9 @@ func (rec *recorder) contents(m *sharedMap) []byte {
 
 // compareMaps records what was stored into mapped files since the last event.
 func (rec *recorder) compareMaps() {
+	if len(rec.maps) == 0 {
+		return
+	}
 	for _, id := range slices.Sorted(maps.Keys(rec.maps)) {
 		if m := rec.maps[id]; m.stores {
 			rec.compare(id, m)
@@ -107,6 +110,7 @@ func (rec *recorder) compareMaps() {
 
 func (rec *recorder) compare(id record.ID, m *sharedMap) {
 	now := rec.contents(m)
+	first := len(rec.log.Events)
 	for at := 0; at < len(now); at += sector {
 		end := min(at+sector, len(now))
 		if at < len(m.held) && bytes.Equal(now[at:end], m.held[at:min(end, len(m.held))]) {
@@ -119,6 +123,9 @@ func (rec *recorder) compare(id record.ID, m *sharedMap) {
 			Op: op.Op{Actor: rec.run.cfg.Actor, Kind: op.Write, Path: m.path, Call: "store", Off: int64(at), Size: int64(end - at)}})
 	}
 	m.held = now
+	for i := first; i < len(rec.log.Events)-1; i++ {
+		rec.log.Events[i].More = true
+	}
 }
 
 func zero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
