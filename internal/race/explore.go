@@ -70,8 +70,9 @@ const (
 // node is a point of a played schedule at which an actor was chosen.
 type node struct {
 	enabled actors
-	last    int  // who moved before
-	yields  bool // the last one polls: to leave it costs nothing
+	last    int    // who moved before
+	yields  bool   // the last one polls: to leave it costs nothing
+	polling actors // who looks at the same things again while nothing changes
 	chosen  int
 	cost    int    // preemptions before
 	final   bool   // the chosen one ended with this operation

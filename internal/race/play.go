@@ -161,9 +161,15 @@ func (r *Race) rulesOf(letter byte) []rule.Rule {
 // maxMoves bounds one schedule.
 const maxMoves = 5000
 
-// run lets one actor move at a time until all have ended.
+// run lets one actor move at a time until all have ended. How long that may take
+// is told in runs: each actor has what it would have alone.
 func (p *play) run() error {
-	for len(p.moves) < maxMoves {
+	limit := time.Duration(len(p.actors)) * p.runner.Timeout()
+	for began := time.Now(); len(p.moves) < maxMoves; {
+		if time.Since(began) > limit {
+			p.over = fmt.Sprintf("the actors do not end within %v together", limit)
+			return nil
+		}
 		switch err := p.settle(); {
 		case errors.Is(err, errLate):
 			p.over = p.late()
@@ -270,9 +276,12 @@ func (p *play) look() (node, []*pending) {
 		n.steps[i] = p.step(w)
 		n.names[i] = w.player.count.Next(&w.op)
 	}
-	if p.last != nobody {
-		n.yields = p.actors[p.last].polls
+	for _, pl := range p.actors {
+		if pl.polls {
+			n.polling = n.polling.with(pl.index)
+		}
 	}
+	n.yields = p.last != nobody && n.polling.has(p.last)
 	return n, choices
 }
 
@@ -337,7 +346,9 @@ func (p *play) choose(n *node) error {
 	return nil
 }
 
-// natural is whom nobody's choice would let go on.
+// natural is whom nobody's choice would let go on. One that polls gives way to
+// every other, and where only sleepers could make a difference to those that poll,
+// this order differs in nothing from one that was played.
 func (p *play) natural(n *node, free actors) int {
 	if n.last == nobody {
 		return free.lowest()
@@ -345,8 +356,11 @@ func (p *play) natural(n *node, free actors) int {
 	if free.has(n.last) && !n.yields {
 		return n.last
 	}
-	if free.without(n.last) != 0 {
+	if n.enabled.without(n.last) != 0 {
 		free = free.without(n.last)
+	}
+	if free.minus(n.polling) == 0 && n.enabled.minus(n.polling) != 0 {
+		return nobody
 	}
 	return p.after(n.last, free)
 }
@@ -403,8 +417,9 @@ func (p *play) poll(w *pending) {
 		return
 	}
 	key := fmt.Sprintf("%c %v %s %d", w.player.letter, w.op.Kind, w.op.Path, w.op.Off)
+	often := pollsAfter
 	if w.op.Kind == op.Read || w.op.Kind == op.Readdir {
-		return // a file is read piece by piece
+		often = readsAfter
 	}
 	l := p.looked[key]
 	if l.changes != p.changes {
@@ -412,7 +427,7 @@ func (p *play) poll(w *pending) {
 	}
 	l.times++
 	p.looked[key] = l
-	w.player.polls = l.times >= pollsAfter
+	w.player.polls = l.times >= often
 }
 
 // look is how often an actor has looked at something since the last change.
@@ -420,7 +435,11 @@ type look struct{ changes, times int }
 
 // pollsAfter is how often an actor looks at the same thing, with nothing changed
 // in between, before it is said to poll. Twice is a program that makes sure.
-const pollsAfter = 3
+// A file is read piece by piece.
+const (
+	pollsAfter = 3
+	readsAfter = 100
+)
 
 // stuck says of a play in which nobody can move whether all have ended.
 func (p *play) stuck() {
@@ -448,11 +467,10 @@ func (p *play) waitsFor(pl *player) string {
 
 // whoHolds names the actor that has the lock.
 func (p *play) whoHolds(w *pending) string {
-	holder := w.Blocked()
 	for _, pl := range p.actors {
-		if pid, _, _ := strings.Cut(holder, " "); pid == fmt.Sprint(pl.Pid()) {
+		if w.BlockedBy(pl.Run) != nil {
 			return string(pl.letter)
 		}
 	}
-	return holder
+	return w.Blocked()
 }

@@ -15,6 +15,7 @@ type census struct {
 	members  map[int]*member
 	receiver *thread // our own that receives the subject's calls
 	adopted  int     // descriptor of the list of processes that fell to us
+	ended    bool    // nobody is left
 }
 
 // member is a process.

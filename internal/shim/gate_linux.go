@@ -82,11 +82,45 @@ func (r *Run) Ended() <-chan struct{} { return r.ended }
 // nobody, and so for every other operation. It is read and never tried: a lock
 // that was tried would be owned before its turn.
 func (t *Ticket) Blocked() string {
+	if l, ok := t.obstacle(); ok {
+		return holder(l)
+	}
+	return ""
+}
+
+// BlockedBy says which of some runs has the lock that is in the way: nil where
+// none has. The process that took it may have ended, and left it to one that has
+// the open file, too.
+func (t *Ticket) BlockedBy(runs ...*Run) *Run {
+	l, ok := t.obstacle()
+	if !ok {
+		return nil
+	}
+	for _, r := range runs {
+		if r.has(l) {
+			return r
+		}
+	}
+	return nil
+}
+
+// has reports whether a process of the run holds a lock.
+func (r *Run) has(l lock) bool {
+	for _, pid := range r.members() {
+		if l.class == posixLock && pid == l.pid || l.class != posixLock && openLocks(pid)[l] {
+			return true
+		}
+	}
+	return false
+}
+
+// obstacle is the lock that keeps the operation from going on, if one does.
+func (t *Ticket) obstacle() (lock, bool) {
 	w, ok := t.wants()
 	if !ok {
-		return ""
+		return lock{}, false
 	}
-	return w.blocker()
+	return w.obstacle()
 }
 
 // wants is the lock that a call waits for; false where it waits for none.
@@ -94,12 +128,12 @@ func (t *Ticket) wants() (wanted, bool) {
 	w := wanted{tid: int(t.n.tid), fd: int(int32(t.n.args[0])), end: maxOffset}
 	switch t.Op.Call {
 	case "flock":
-		w.class, w.exclusive = "FLOCK", t.n.args[1]&unix.LOCK_EX != 0
+		w.class, w.exclusive = flockLock, t.n.args[1]&unix.LOCK_EX != 0
 		return w, t.n.args[1]&unix.LOCK_NB == 0
 	case "fcntl":
-		w.class = "POSIX"
+		w.class = posixLock
 		if t.n.args[1] == unix.F_OFD_SETLKW {
-			w.class = "OFDLCK"
+			w.class = openFileLock
 		}
 		return w, (t.n.args[1] == unix.F_SETLKW || t.n.args[1] == unix.F_OFD_SETLKW) && w.record(t.n.args[2])
 	}

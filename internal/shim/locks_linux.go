@@ -80,13 +80,20 @@ func parseLock(line string) (lock, bool) {
 	return l, true
 }
 
-// blocker names who holds a lock that conflicts with w, or "". Locks that the
-// same open file (flock, OFD) or the same process (POSIX) holds are its own, and
-// would be converted.
-func (w wanted) blocker() string {
+// Classes of locks, as /proc/locks says.
+const (
+	flockLock    = "FLOCK"
+	posixLock    = "POSIX"
+	openFileLock = "OFDLCK"
+)
+
+// obstacle is a lock that conflicts with w, if there is one. Locks that the same
+// open file (flock, OFD) or the same process (POSIX) holds are its own, and would
+// be converted.
+func (w wanted) obstacle() (lock, bool) {
 	var st unix.Stat_t
 	if unix.Stat(fmt.Sprintf("%sfd/%d", procDir(w.tid), w.fd), &st) != nil {
-		return "" // the call will fail by itself
+		return lock{}, false // the call will fail by itself
 	}
 	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
 	own := w.own()
@@ -94,36 +101,56 @@ func (w wanted) blocker() string {
 	for line := range strings.Lines(string(text)) {
 		l, ok := parseLock(line)
 		if ok && l.file == file && w.conflicts(l) && !own[l] {
-			return holder(l)
+			return l, true
 		}
 	}
-	return ""
+	return lock{}, false
 }
 
 // conflicts reports whether l keeps w back, whoever owns it. Record locks of both
 // kinds see each other; flock sees none of them.
 func (w wanted) conflicts(l lock) bool {
-	if (w.class == "FLOCK") != (l.class == "FLOCK") || !w.exclusive && !l.exclusive {
+	if (w.class == flockLock) != (l.class == flockLock) || !w.exclusive && !l.exclusive {
 		return false
 	}
-	if l.class != "FLOCK" && (l.end < w.start || w.end < l.start) {
+	if l.class != flockLock && (l.end < w.start || w.end < l.start) {
 		return false
 	}
-	return !(w.class == "POSIX" && l.class == "POSIX" && l.pid == leaderOf(w.tid))
+	return !(w.class == posixLock && l.class == posixLock && l.pid == leaderOf(w.tid))
 }
 
 // own lists the locks of the open file itself.
 func (w wanted) own() map[lock]bool {
 	own := make(map[lock]bool)
-	info, _ := os.ReadFile(fmt.Sprintf("%sfdinfo/%d", procDir(w.tid), w.fd))
-	for line := range strings.Lines(string(info)) {
-		if rest, ok := strings.CutPrefix(line, "lock:"); ok {
-			if l, ok := parseLock(rest); ok && l.class == w.class {
-				own[l] = true
-			}
+	locksIn(w.tid, strconv.Itoa(w.fd), own)
+	for l := range own {
+		if l.class != w.class {
+			delete(own, l)
 		}
 	}
 	return own
+}
+
+// openLocks lists the locks of all files that a process has open.
+func openLocks(pid int) map[lock]bool {
+	all := make(map[lock]bool)
+	fds, _ := os.ReadDir(procDir(pid) + "fdinfo")
+	for _, fd := range fds {
+		locksIn(pid, fd.Name(), all)
+	}
+	return all
+}
+
+// locksIn adds the locks of an open file.
+func locksIn(tid int, fd string, to map[lock]bool) {
+	info, _ := os.ReadFile(procDir(tid) + "fdinfo/" + fd)
+	for line := range strings.Lines(string(info)) {
+		if rest, ok := strings.CutPrefix(line, "lock:"); ok {
+			if l, ok := parseLock(rest); ok {
+				to[l] = true
+			}
+		}
+	}
 }
 
 func holder(l lock) string {

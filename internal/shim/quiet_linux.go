@@ -25,11 +25,11 @@ import (
 // not be waited for. Of a subject none of whose threads is held every deadline is
 // near that a run lives to see.
 func (r *Run) Quiet(held map[int]bool) bool {
-	if r.gone() {
-		return true
-	}
 	if r.census == nil {
 		r.census = newCensus(r)
+	}
+	if r.gone() {
+		return r.census.over()
 	}
 	if !r.census.take() {
 		return false // it has died, and the kernel is about to say so
@@ -43,6 +43,13 @@ func (r *Run) Quiet(held map[int]bool) bool {
 	}
 	after, ok := r.receiving()
 	return ok && before == after
+}
+
+// over reports whether the last process has ended for good. The kernel says that
+// no more calls will come before it closes the files, and lets go of their locks.
+func (c *census) over() bool {
+	c.ended = c.ended || len(c.run.members()) == 0
+	return c.ended
 }
 
 // allHeld reports whether there is no thread but held ones.
