@@ -64,6 +64,9 @@ func (s *serials) learn(ctx context.Context) error {
 		names = append(names, run.names())
 	}
 	s.race.pattern = trial.Learn(names...)
+	if err := s.steady(runs[0], runs[1]); err != nil {
+		return err
+	}
 	changed := false
 	for _, run := range runs {
 		l := newLedger(s.race.known, s.race.pattern.Key)
@@ -81,6 +84,38 @@ func (s *serials) learn(ctx context.Context) error {
 		return unfit("none of the programs changes the tree, so no order could matter: is --tree right?")
 	}
 	return nil
+}
+
+// steady says why two runs in the same order are no reference: a program that ends
+// otherwise by itself would seem to be the other one's victim. What only differs
+// in its contents is noted as varying.
+func (s *serials) steady(a, b *serial) error {
+	for _, actor := range a.order {
+		if x, y := a.statuses[actor], b.statuses[actor]; x != y {
+			return unfit("%c (%s) is flaky: when the programs run one after the other it ends once with status %d and once with %d%s",
+				letter(actor), s.race.programs[actor].Args[0], x, y, lastLine(b.outcomes[actor].Text()))
+		}
+	}
+	x, y, base := s.race.pattern.Tree(a.tree), s.race.pattern.Tree(b.tree), s.race.runner.Base()
+	for _, path := range append(x.Paths(), y.Paths()...) {
+		one, two := at(base, x, path), at(base, y, path)
+		switch {
+		case tree.Same(one, two, false):
+		case tree.Same(one, two, true):
+			s.volatile[path] = true
+		default:
+			return unfit("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, path)
+		}
+	}
+	return nil
+}
+
+// at is what stands under a path in a tree that differs from the base by d.
+func at(base tree.Snapshot, d tree.Delta, path string) tree.Entry {
+	if e, ok := d[path]; ok {
+		return e
+	}
+	return base[path]
 }
 
 // fit says why a run one after the other is no reference.
@@ -173,14 +208,8 @@ func (s *serials) equal(run *serial, statuses []int, got tree.Delta) bool {
 // same compares two trees that differ from the base by these.
 func (r *Race) same(a, b tree.Delta, volatile map[string]bool) bool {
 	base := r.runner.Base()
-	at := func(d tree.Delta, path string) tree.Entry {
-		if e, ok := d[path]; ok {
-			return e
-		}
-		return base[path]
-	}
 	for _, path := range append(a.Paths(), b.Paths()...) {
-		if !tree.Same(at(a, path), at(b, path), volatile[path]) {
+		if !tree.Same(at(base, a, path), at(base, b, path), volatile[path]) {
 			return false
 		}
 	}
@@ -229,10 +258,7 @@ func (s *serials) again(ctx context.Context) error {
 		s.mu.Lock()
 		base := s.race.runner.Base()
 		for _, path := range append(old.tree.Paths(), run.tree.Paths()...) {
-			a, b := old.tree[path], run.tree[path]
-			if a.Kind == tree.Absent && b.Kind == tree.Absent {
-				a = base[path]
-			}
+			a, b := at(base, old.tree, path), at(base, run.tree, path)
 			if !tree.Same(a, b, false) && tree.Same(a, b, true) {
 				s.volatile[path] = true
 			}
