@@ -32,6 +32,7 @@ type outcome struct {
 	play      *play
 	statuses  []int
 	judgement judgement
+	fired     map[string]bool // actions of rules
 	err       error
 }
 

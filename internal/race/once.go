@@ -11,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"faultlab/internal/op"
+	"faultlab/internal/rule"
 	"faultlab/internal/tree"
 	"faultlab/internal/trial"
 	"faultlab/internal/verdict"
@@ -49,7 +50,7 @@ func (r *Race) once(ctx context.Context, d director) (o outcome) {
 		if p.over == redundant {
 			return nil
 		}
-		o.statuses = statuses(outcomes)
+		o.statuses, o.fired = statuses(outcomes), p.fired(outcomes)
 		o.judgement, left, err = r.judge(ctx, stage, p, outcomes)
 		return err
 	})
@@ -82,6 +83,27 @@ func (p *play) wait(ctx context.Context) ([]trial.Outcome, error) {
 		outcomes = append(outcomes, o)
 	}
 	return outcomes, first
+}
+
+// fired lists the actions of the rules that were seen to happen.
+func (p *play) fired(outcomes []trial.Outcome) map[string]bool {
+	out := make(map[string]bool)
+	if len(p.rules) == 0 {
+		return out
+	}
+	for i, pl := range p.actors {
+		for _, step := range pl.Steps() {
+			if step.Fault != "" {
+				out[step.Fault] = true
+			}
+		}
+		for _, r := range p.rulesOf(pl.letter) {
+			if outcomes[i].ByRule && r.Action.Verb == rule.DoKill {
+				out[r.Action.String()] = true
+			}
+		}
+	}
+	return out
 }
 
 func statuses(outcomes []trial.Outcome) []int {
@@ -243,14 +265,10 @@ func (c *oracle) put(s *finalState, j judgement) {
 	c.known[s.key()] = j
 }
 
-// judge compares a state with those after some order one after the other. What a
-// killed actor leaves is no such state.
+// judge compares a state with those after some order one after the other, in which
+// the rules fire, too.
 func (c *oracle) judge(ctx context.Context, s *finalState) (judgement, error) {
 	j := judgement{Verdict: verdict.Tolerated}
-	if slices.ContainsFunc(s.outcomes, func(o trial.Outcome) bool { return o.ByRule }) {
-		j.Verdict = verdict.Differs
-		return j, nil
-	}
 	ends := statuses(s.outcomes)
 	ok, err := c.race.serial.allows(ctx, ends, s.tree)
 	if err == nil && !ok {

@@ -51,6 +51,10 @@ type Race struct {
 
 	oracle oracle
 	stats  Stats
+	fired  map[string]bool // actions of rules that were seen to happen
+
+	replayed  bool  // only one order was asked for
+	departure error // why it could not be made
 }
 
 // Stats says how far an exploration came.
@@ -60,12 +64,11 @@ type Stats struct {
 	Departed  int // did not do again what they had done before
 	Restarts  int // begun anew, because a schedule showed more that is shared
 	Left      int // branches that were not played
-	States    int // different outcomes
 }
 
 // New prepares an exploration of programs that act on the runner's tree.
 func New(r *trial.Runner, programs []trial.Program, opts Options) *Race {
-	race := &Race{Options: opts, runner: r, programs: programs, rules: opts.Rules, known: make(shared)}
+	race := &Race{Options: opts, runner: r, programs: programs, rules: opts.Rules, known: make(shared), fired: make(map[string]bool)}
 	race.serial = newSerials(race)
 	race.oracle = oracle{race: race, known: make(map[string]verdict.Judgement)}
 	return race
@@ -82,7 +85,7 @@ type Finding struct {
 // Explore plays orders until one breaks or none is left. Found is called for
 // each finding. The error is the context's, or says why nothing could be looked at.
 func (r *Race) Explore(ctx context.Context) ([]Finding, error) {
-	if err := r.serial.learn(ctx); err != nil {
+	if err := r.learn(ctx); err != nil {
 		return nil, err
 	}
 	if r.MaxTime > 0 {
@@ -102,6 +105,17 @@ func (r *Race) Explore(ctx context.Context) ([]Finding, error) {
 	}
 }
 
+// learn runs the actors one after the other, once it is clear that all rules are
+// for some of them.
+func (r *Race) learn(ctx context.Context) error {
+	for _, rule := range r.rules {
+		if a := rule.Actor; a != 0 && int(a-'A') >= len(r.programs) {
+			return unfit("the rule %q is for actor %c, and the last one is %c", rule.String(), a, letter(len(r.programs)-1))
+		}
+	}
+	return r.serial.learn(ctx)
+}
+
 var (
 	errGrown = errors.New("a schedule showed more that is shared")
 	errTime  = errors.New("--max-time is over")
@@ -119,7 +133,7 @@ func (r *Race) explore(ctx context.Context) ([]Finding, error) {
 	for {
 		b, ok := e.next()
 		if !ok {
-			return findings, nil
+			return findings, r.unfired()
 		}
 		if r.MaxSchedules > 0 && r.stats.Schedules >= r.MaxSchedules {
 			r.stats.Left = e.left() + 1
@@ -143,6 +157,7 @@ func (r *Race) explore(ctx context.Context) ([]Finding, error) {
 			continue
 		}
 		r.stats.Schedules++
+		r.count(got)
 		if got.judgement.Finding {
 			findings = append(findings, Finding{got.judgement, got.play.lanes, got.statuses, r.stats.Schedules})
 			if !r.KeepGoing {
@@ -151,6 +166,24 @@ func (r *Race) explore(ctx context.Context) ([]Finding, error) {
 			}
 		}
 	}
+}
+
+// count takes note of what a schedule showed beside its verdict.
+func (r *Race) count(o outcome) {
+	for action := range o.fired {
+		r.fired[action] = true
+	}
+}
+
+// unfired says of a rule that it never fired: then the experiment did not take
+// place.
+func (r *Race) unfired() error {
+	for _, rule := range r.rules {
+		if !r.fired[rule.Action.String()] {
+			return unfit("the rule %q has fired in no schedule", rule.String())
+		}
+	}
+	return nil
 }
 
 // learned takes over what a play has shown to be shared.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"faultlab/internal/report"
 )
@@ -27,16 +28,39 @@ func (r *Race) Report(command string, findings []Finding, repro func(choice stri
 	}
 	out.Trials, out.Findings = trials, report.Group(trials)
 	out.Summary = report.Tally(trials)
-	if s := r.stats; s.Redundant > 0 || s.Departed > 0 || s.Restarts > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d orders were broken off because they differ in nothing from another; %d departed from what they had done before; begun anew %d times as more was seen to be shared", s.Redundant, s.Departed, s.Restarts))
-	}
+	out.Notes = append(out.Notes, r.notes()...)
 	return out
+}
+
+// notes say what the numbers do not.
+func (r *Race) notes() []string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		text string
+	}{
+		{r.stats.Redundant, "%d orders were broken off: they differ in nothing from another one"},
+		{r.stats.Departed, "%d orders departed from what they had done before, three times each"},
+		{r.stats.Restarts, "begun anew %d times, as more was seen to be shared"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf(part.text, part.n))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{strings.Join(parts, "; ")}
 }
 
 func (r *Race) coverage(findings int, ended error) report.Coverage {
 	s := r.stats
 	c := report.Coverage{Planned: s.Schedules + s.Left + s.Departed, Ran: s.Schedules, Void: s.Departed}
 	switch {
+	case r.replayed && s.Departed > 0:
+		c.Why = "the order cannot be made any more: " + r.departure.Error()
+	case r.replayed && ended == nil:
+		c.Complete, c.Scope = true, "the one order that was asked for"
 	case findings > 0 && !r.KeepGoing:
 		c.Planned = s.Schedules
 		c.Scope = fmt.Sprintf("schedule %d with at most %d preemptions", s.Schedules, r.Preemptions)
@@ -67,7 +91,7 @@ func why(ended error) string {
 
 // Replay plays one order that a choice names.
 func (r *Race) Replay(ctx context.Context, choice string) ([]Finding, error) {
-	if err := r.serial.learn(ctx); err != nil {
+	if err := r.learn(ctx); err != nil {
 		return nil, err
 	}
 	var o outcome
@@ -85,12 +109,18 @@ func (r *Race) Replay(ctx context.Context, choice string) ([]Finding, error) {
 		}
 		break
 	}
+	r.replayed = true
 	if errors.Is(o.err, errDeparted) {
 		r.stats.Departed++
+		r.departure = o.err
 		return nil, nil
 	}
 	if o.err != nil {
 		return nil, o.err
+	}
+	r.count(o)
+	if err := r.unfired(); err != nil {
+		return nil, err
 	}
 	r.stats.Schedules = 1
 	if !o.judgement.Finding {

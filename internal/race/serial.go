@@ -161,7 +161,7 @@ func (s *serials) run(ctx context.Context, order []int) (*serial, error) {
 		steps: make([][]trial.Step, len(s.race.programs))}
 	err := s.race.runner.OnStage(ctx, func(stage *trial.Stage) error {
 		for _, actor := range order {
-			a, err := stage.Start(ctx, letter(actor), s.race.programs[actor], nil, nil)
+			a, err := stage.Start(ctx, letter(actor), s.race.programs[actor], nil, s.race.rulesOf(letter(actor)))
 			if err != nil {
 				return err
 			}
