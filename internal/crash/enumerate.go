@@ -122,8 +122,6 @@ func (e *enumeration) losses(point int, pending []int) {
 	if fresh {
 		try(Term{Lost, 0, all})
 	}
-	try(Term{Lost, 0, data})
-	try(Term{Sized, 0, data})
 	try(Term{Lost, 0, names})
 	for _, i := range pending {
 		for _, t := range e.fates(i) {

@@ -188,3 +188,29 @@ func TestGrowth(t *testing.T) {
 		t.Errorf("%d states for 50 operations, %d for 100", a, b)
 	}
 }
+
+// Which models allow a single state.
+func TestModels(t *testing.T) {
+	const replace = "create a 5\nwrite 5 0 new\nrename a f 5"
+	for _, c := range []struct{ script, choice, want string }{
+		{"create a 5\ncreate b 6", "at the end", "process death, strict, linux, ext4"},
+		{"create a 5\ncreate b 6", "at the end, lost: create b#1", "strict, linux, ext4"},
+		{"create a 5\ncreate b 6", "at the end, lost: create a#1", "strict, linux"},
+		{"create a 5\ncreate b 6\nsync 6", "at the end, lost: create b#1", "strict"},
+		{"create a 5\ncreate b 6\nsync 6", "at the end, lost: create a#1", "strict, linux"},
+		{replace, "at the end, lost: rename f#1", "strict, linux, ext4"},
+		{replace, "at the end, lost: data", "strict, linux"},
+		{replace, "after write a#1, lost: data", "strict, linux, ext4"},
+		{"create a 5\nwrite 5 0 new\nrename a b 5", "at the end, lost: data", "strict, linux, ext4"},
+		{"write 3 0 x\nfailsync 3\nsync 3", "at the end, lost: data", "strict, linux, ext4"},
+		{"fill 3 0 9000 x", "within write f#1 at 4096", "process death, strict, linux, ext4"},
+		{"fill 3 0 9000 x", "within write f#1 at 100", "process death"},
+	} {
+		s, err := script(t, c.script).parse(c.choice)
+		if err != nil {
+			t.Errorf("%s: %v", c.choice, err)
+		} else if s.Models.String() != c.want {
+			t.Errorf("%q, %s: allowed by %v, want %s", c.script, c.choice, s.Models, c.want)
+		}
+	}
+}

@@ -105,8 +105,13 @@ func (p planned) where() string {
 
 // describe says what happened, to what, and which models allow it.
 func (p planned) describe() string {
-	if p.Dies {
-		return fmt.Sprintf("the program dies %s; allowed by %v", strings.TrimPrefix(p.print(p.State), "at the "), p.Models)
+	switch {
+	case p.Dies && p.Part == 0 && p.Point == 0:
+		return "nothing was done yet"
+	case p.Dies && p.Part == 0 && p.Point == len(p.labels):
+		return "the program has ended"
+	case p.Dies:
+		return fmt.Sprintf("the program dies %s; allowed by %v", p.print(p.State), p.Models)
 	}
 	var dropped []string
 	for i, l := range p.fates(p.State) {
