@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -125,6 +126,8 @@ func TestReplayIsTheSame(t *testing.T) {
 	if err != nil || len(findings) != 1 {
 		t.Fatalf("%d findings (%v), want 1", len(findings), err)
 	}
+	runtime.LockOSThread() // the loop's parent: a thread that ended would leave it to the first one, as an orphan
+	defer runtime.UnlockOSThread()
 	busy := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")
 	if err := busy.Start(); err != nil {
 		t.Fatal(err)
