@@ -73,7 +73,7 @@ var subjects = []subject{
 func TestBrokenLocksAreFound(t *testing.T) {
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
-			if s.name == "aside" && !long() {
+			if (s.name == "aside" || s.name == "unlinkflock") && !long() {
 				t.Skip("FAULTLAB_LONG=1: some seconds")
 			}
 			r := newTestRace(t, s.setup, Options{Preemptions: 2}, s.commands("bad")...)
