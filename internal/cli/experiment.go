@@ -251,7 +251,8 @@ func (e *experiment) repro(choice string) string { return e.typed(choice) }
 func (e *experiment) typed(only string) string {
 	words := []string{"faultfs", e.name}
 	e.flags.Visit(func(f *pflag.Flag) {
-		if e.outputs.owns(f.Name) || f.Name == "only" || f.Name == "jobs" || f.Name == "keep" {
+		if e.outputs.owns(f.Name) || f.Name == "only" || f.Name == "jobs" || f.Name == "keep" ||
+			f.Name == "preemptions" && e.name != "race" && e.name != "audit" {
 			return
 		}
 		for _, value := range values(f) {

@@ -33,28 +33,25 @@ func (o *outputs) owns(flag string) bool {
 	return slices.Contains([]string{"json", "junit", "html", "repro", "all"}, flag)
 }
 
-// write renders the report wherever it is wanted.
+// write renders the report wherever it is wanted. A file that cannot be written
+// does not keep the others from being told.
 func (o *outputs) write(std streams, r *report.Report) error {
+	asJSON := func(w io.Writer) error { return r.JSON(w, o.all) }
+	var err error
+	if o.json == "-" {
+		err = asJSON(std.out)
+	} else {
+		err = r.Text(std.out, terminalOptions(std.out))
+	}
 	for _, out := range []struct {
 		path  string
 		write func(io.Writer) error
-	}{{o.junit, r.JUnit}, {o.html, r.HTML}} {
-		if out.path != "" {
-			if err := toFile(out.path, out.write); err != nil {
-				return err
-			}
+	}{{o.json, asJSON}, {o.junit, r.JUnit}, {o.html, r.HTML}} {
+		if out.path != "" && out.path != "-" {
+			err = errors.Join(err, toFile(out.path, out.write))
 		}
 	}
-	asJSON := func(w io.Writer) error { return r.JSON(w, o.all) }
-	if o.json == "-" {
-		return asJSON(std.out)
-	}
-	if o.json != "" {
-		if err := toFile(o.json, asJSON); err != nil {
-			return err
-		}
-	}
-	return r.Text(std.out, terminalOptions(std.out))
+	return err
 }
 
 func toFile(path string, write func(io.Writer) error) error {

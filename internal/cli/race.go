@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -101,10 +102,11 @@ func (e *experiment) race(std streams, args []string, opts race.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := e.outputs.write(std, r); err != nil {
-		return err
+	err = e.outputs.write(std, r)
+	if e.outputs.repro != "" {
+		err = errors.Join(err, e.scripts(e.outputs.repro, r, nil))
 	}
-	return e.status(r)
+	return cmp.Or(err, e.status(r))
 }
 
 func (e *experiment) explore(ctx context.Context, programs []trial.Program, opts race.Options) (r *report.Report, err error) {

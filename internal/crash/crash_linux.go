@@ -250,12 +250,17 @@ func basePaths(rec *record.Record) map[record.ID]string {
 // Cases lists the distinct states.
 func (c *Crash) Cases() []trial.Case {
 	var cases []trial.Case
+	operations := 0
 	for _, t := range c.takes {
 		t.states, t.counts = t.enumerate(c.settings.Options)
+		operations += t.counts.Operations
 		for _, s := range t.states {
 			cases = append(cases, c.newCase(t, s))
 		}
 		c.note(t)
+	}
+	if operations == 0 {
+		return nil // there is nothing that a crash could cut short
 	}
 	if c.settings.Again {
 		cases = append(cases, c.again()...)
@@ -274,6 +279,9 @@ func (c *Crash) note(t *take) {
 		text += fmt.Sprintf("; %d left out, for they were too many", n.Left)
 	}
 	c.log.Note("%s", text)
+	if n.Left > 0 {
+		c.log.Left(n.Left)
+	}
 }
 
 func (c *Crash) newCase(t *take, s *State) trial.Case {

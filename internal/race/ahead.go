@@ -4,7 +4,6 @@ package race
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -32,7 +31,7 @@ type outcome struct {
 	play      *play
 	statuses  []int
 	judgement judgement
-	fired     map[string]bool // actions of rules
+	fired     map[string]bool // rules
 	err       error
 }
 
@@ -110,5 +109,3 @@ func (e *explorer) soon(n int) []branch {
 	}
 	return out
 }
-
-var errNothing = errors.New("no actor changed the tree")

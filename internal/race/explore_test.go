@@ -18,7 +18,7 @@ import (
 
 // instr is one operation of a little program, and what its actor then does unseen.
 type instr struct {
-	verb string // read, write, add, lock, make, drop
+	verb string // read, write, add, lock, make, drop; wait reads until it is not 0
 	on   string
 	// After it, before the next operation comes:
 	unlock string // this lock is let go
@@ -34,12 +34,13 @@ type world struct {
 	at       []int          // by actor, the next operation
 	seen     []string       // by actor, all that it has found out
 	held     [][]string     // by actor, the locks it ever took
+	looked   []int          // by actor, how often it has looked since the last change
 }
 
 func newWorld(programs [][]instr) *world {
 	n := len(programs)
 	return &world{programs: programs, values: make(map[string]int), owner: make(map[string]int),
-		at: make([]int, n), seen: make([]string, n), held: make([][]string, n)}
+		at: make([]int, n), seen: make([]string, n), held: make([][]string, n), looked: make([]int, n)}
 }
 
 func (w *world) ended(a int) bool { return w.at[a] >= len(w.programs[a]) }
@@ -58,7 +59,7 @@ func (w *world) uses(a int) []access {
 	i := w.programs[a][w.at[a]]
 	var out []access
 	switch i.verb {
-	case "read":
+	case "read", "wait":
 		out = append(out, access{resource{data, i.on}, false})
 	case "write", "add":
 		out = append(out, access{resource{data, i.on}, true})
@@ -80,7 +81,16 @@ func (w *world) step(a int) {
 	i := w.programs[a][w.at[a]]
 	w.at[a]++
 	failed := false
+	if i.verb == "read" || i.verb == "wait" || i.verb == "make" && w.values[i.on] != 0 {
+		w.looked[a]++
+	} else {
+		clear(w.looked)
+	}
 	switch i.verb {
+	case "wait":
+		if w.values[i.on] == 0 {
+			w.at[a]--
+		}
 	case "read":
 		w.seen[a] += fmt.Sprint(w.values[i.on], " ")
 		failed = w.values[i.on] == 0
@@ -132,13 +142,17 @@ func playOut(t failer, programs [][]instr, b *branch) (*play, string) {
 		}
 		n := node{last: p.last, cost: p.cost, asleep: p.asleep}
 		for a := range programs {
+			if w.looked[a] >= pollsAfter {
+				n.polling = n.polling.with(a)
+			}
 			if w.enabled(a) {
 				n.enabled = n.enabled.with(a)
 				n.points[a] = uint64(w.at[a])
 				n.steps[a] = w.uses(a)
 			}
 		}
-		if n.enabled == 0 {
+		n.yields = p.last != nobody && n.polling.has(p.last)
+		if n.enabled == 0 || len(p.moves) > 1000 {
 			return p, w.state()
 		}
 		if err := p.choose(&n); err != nil {
@@ -227,6 +241,9 @@ func TestReductionFixed(t *testing.T) {
 		{"the end is seen", "write:x write:c|read:x@1 read:d@1", false},
 		{"lock", "lock:m read:x write:x-m|lock:m read:x write:x-m", false},
 		{"two locks, opposite order", "lock:m lock:n add:x-m|lock:n lock:m add:x-n", false},
+		{"waits for a flag", "write:a add:x write:l|wait:l add:x add:a", false},
+		{"two wait for a third", "write:a write:b write:l|wait:l add:x|wait:l add:x", true},
+		{"make or wait", "make?:l add:x drop:l write:f|wait:f make?:l add:x", false},
 		{"three apart but for one", "write:a add:x write:b|write:c add:x|write:d write:e write:f", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

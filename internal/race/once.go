@@ -11,7 +11,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"faultlab/internal/op"
-	"faultlab/internal/rule"
 	"faultlab/internal/tree"
 	"faultlab/internal/trial"
 	"faultlab/internal/verdict"
@@ -50,7 +49,7 @@ func (r *Race) once(ctx context.Context, d director) (o outcome) {
 		if p.over == redundant {
 			return nil
 		}
-		o.statuses, o.fired = statuses(outcomes), p.fired(outcomes)
+		o.statuses, o.fired = statuses(outcomes), p.fired()
 		o.judgement, left, err = r.judge(ctx, stage, p, outcomes)
 		return err
 	})
@@ -85,21 +84,17 @@ func (p *play) wait(ctx context.Context) ([]trial.Outcome, error) {
 	return outcomes, first
 }
 
-// fired lists the actions of the rules that were seen to happen.
-func (p *play) fired(outcomes []trial.Outcome) map[string]bool {
+// fired lists the rules that were seen to happen.
+func (p *play) fired() map[string]bool {
 	out := make(map[string]bool)
-	if len(p.rules) == 0 {
-		return out
-	}
-	for i, pl := range p.actors {
-		for _, step := range pl.Steps() {
-			if step.Fault != "" {
-				out[step.Fault] = true
-			}
+	for _, pl := range p.actors {
+		unfired := make(map[string]bool)
+		for _, r := range pl.Unfired() {
+			unfired[r.String()] = true
 		}
 		for _, r := range p.rulesOf(pl.letter) {
-			if outcomes[i].ByRule && r.Action.Verb == rule.DoKill {
-				out[r.Action.String()] = true
+			if !unfired[r.String()] {
+				out[r.String()] = true
 			}
 		}
 	}

@@ -51,7 +51,7 @@ type Race struct {
 
 	oracle oracle
 	stats  Stats
-	fired  map[string]bool // actions of rules that were seen to happen
+	fired  map[string]bool // rules that were seen to happen
 
 	replayed  bool  // only one order was asked for
 	departure error // why it could not be made
@@ -126,6 +126,9 @@ const maxRestarts = 50
 // explore plays all branches, several at once, and takes them in the one order
 // that the exploration gives.
 func (r *Race) explore(ctx context.Context) ([]Finding, error) {
+	if len(r.runner.Allowed()) > 0 { // several at once would share what lies outside
+		r.Jobs = 1
+	}
 	e := newExplorer(r.Preemptions, !r.Full && len(r.Paths) == 0)
 	ahead := newAhead(ctx, r, r.Jobs)
 	defer ahead.stop()
@@ -170,8 +173,8 @@ func (r *Race) explore(ctx context.Context) ([]Finding, error) {
 
 // count takes note of what a schedule showed beside its verdict.
 func (r *Race) count(o outcome) {
-	for action := range o.fired {
-		r.fired[action] = true
+	for text := range o.fired {
+		r.fired[text] = true
 	}
 }
 
@@ -179,7 +182,7 @@ func (r *Race) count(o outcome) {
 // place.
 func (r *Race) unfired() error {
 	for _, rule := range r.rules {
-		if !r.fired[rule.Action.String()] {
+		if !r.fired[rule.String()] {
 			return unfit("the rule %q has fired in no schedule", rule.String())
 		}
 	}

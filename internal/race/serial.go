@@ -155,8 +155,17 @@ func (run *serial) names() []string {
 	return names
 }
 
-// run runs some actors one after the other.
-func (s *serials) run(ctx context.Context, order []int) (*serial, error) {
+// run runs some actors one after the other, again where a signal had disturbed it.
+func (s *serials) run(ctx context.Context, order []int) (run *serial, err error) {
+	for range attempts {
+		if run, err = s.once(ctx, order); err == nil || ctx.Err() != nil || !shim.IsVoid(err) {
+			break
+		}
+	}
+	return run, err
+}
+
+func (s *serials) once(ctx context.Context, order []int) (*serial, error) {
 	run := &serial{order: order, statuses: make(map[int]int), outcomes: make(map[int]trial.Outcome),
 		steps: make([][]trial.Step, len(s.race.programs))}
 	err := s.race.runner.OnStage(ctx, func(stage *trial.Stage) error {

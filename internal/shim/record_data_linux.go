@@ -203,7 +203,10 @@ func transfer(rec *recorder, p *performing) outcome {
 		return outcome{errno: unix.EINVAL} // a caller falls back to read and write
 	}
 	in := rec.offset(p, p.args[shape.offset], from)
-	size := min(int64(p.args[shape.size]), st.Size-in)
+	size := st.Size - in
+	if size > 0 { // what is asked for can be all that a file may ever hold
+		size = int64(min(p.args[shape.size], uint64(size)))
+	}
 	if size <= 0 {
 		return outcome{}
 	}

@@ -8,6 +8,7 @@ package sweep
 import (
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -62,7 +63,10 @@ func (s *Sweep) faults(step *trial.Step, inputs map[op.Point]bool) []fault {
 	if !s.opts.Ops.Has(step.Kind) || !s.wanted(&step.Op) {
 		return nil
 	}
-	all := faultsAt(&step.Op)
+	all := slices.DeleteFunc(faultsAt(&step.Op), func(f fault) bool { return !s.asked(f.name) })
+	if len(all) == 0 {
+		return nil
+	}
 	if s.opts.Paths == nil && !step.Changes() && !s.controls.Changed[step.Path] && !s.controls.Changed[step.To] {
 		first := op.Point{Kind: step.Kind, Path: step.Path}
 		if inputs[first] || step.Kind != op.Open && step.Kind != op.Read && step.Kind != op.Readdir {
@@ -71,7 +75,7 @@ func (s *Sweep) faults(step *trial.Step, inputs map[op.Point]bool) []fault {
 		inputs[first] = true
 		all = all[:1]
 	}
-	return slices.DeleteFunc(all, func(f fault) bool { return !s.asked(f.name) })
+	return all
 }
 
 func (s *Sweep) wanted(o *op.Op) bool {
@@ -166,6 +170,9 @@ func (s *Sweep) Judge(res trial.Result) []trial.Case {
 	if s.log.Result(t, res.Err) {
 		return nil
 	}
+	if stays(res.Case.Rules) {
+		res.Run.Stuck = res.Run.Tree.Paths()
+	}
 	j := s.runner.Judge(s.controls.Control, res.Run)
 	t.Verdict, t.Finding, t.Cause, t.Detail = j.Verdict.String(), j.Finding, j.Cause, j.Detail
 	s.log.Add(t, s.controls, res.Run)
@@ -173,6 +180,14 @@ func (s *Sweep) Judge(res trial.Result) []trial.Case {
 		return s.log.Plan(s.deeper(res))
 	}
 	return nil
+}
+
+// stays reports whether from the fault on nothing can be removed any more: what a
+// program then leaves, it could not have helped.
+func stays(rules []rule.Rule) bool {
+	return slices.ContainsFunc(rules, func(r rule.Rule) bool {
+		return r.Stay && (r.Errno == rule.Errno(syscall.EIO) || r.Errno == rule.Errno(syscall.EROFS))
+	})
 }
 
 // cell is where an experiment stands in the heat map.

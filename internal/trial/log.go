@@ -24,6 +24,7 @@ type Log struct {
 	notes    map[string]bool
 	coverage report.Coverage
 	evidence int
+	left     int
 	// Repro is the command line that shows a choice again.
 	Repro func(choice string) string
 	// Progress, if set, is told after each case.
@@ -42,6 +43,9 @@ func (l *Log) Plan(cases []Case) []Case {
 
 // Nothing says why there are no cases.
 func (l *Log) Nothing(why string) { l.coverage.Why = why }
+
+// Left says how many states or the like were not tried, for they were too many.
+func (l *Log) Left(n int) { l.left += n }
 
 // Result notes a case that came to no verdict, and reports whether it did not.
 func (l *Log) Result(t report.Trial, err error) (none bool) {
@@ -111,6 +115,9 @@ func (l *Log) step() {
 func (l *Log) Report(experiment, command string, interrupted error) *report.Report {
 	c := l.coverage
 	c.Points = len(l.points)
+	if l.left > 0 {
+		c.Scope = fmt.Sprintf("%d of %d states, the others being too many", c.Ran, c.Ran+l.left)
+	}
 	c.Complete = interrupted == nil && c.Void == 0 && c.Ran+c.Unreached == c.Planned
 	if interrupted != nil {
 		c.Why = "interrupted"

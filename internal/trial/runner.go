@@ -13,6 +13,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"faultlab/internal/op"
 	"faultlab/internal/record"
 	"faultlab/internal/rule"
 	"faultlab/internal/scratch"
@@ -100,17 +101,28 @@ func (r *Runner) setup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &subject{command: shell(r.spec.Setup), tree: r.base.Dir(), tmp: out, out: out, name: "setup"}
+	s := &subject{command: shell(r.spec.Setup), tree: r.base.Dir(), tmp: out, out: out, name: "setup",
+		calls: op.TreeCalls(), sentry: &sentry{touch: func(string) {}, names: r.pattern.Start(), allowed: []string{"/"}, denied: r.original()}}
 	got, err := r.run(ctx, s)
 	switch {
 	case err != nil:
 		return fmt.Errorf("setup: %w", err)
 	case got.Hang != "":
 		return fmt.Errorf("setup %q: %s", r.spec.Setup, got.Hang)
+	case len(got.Outside) > 0:
+		return r.Trespass("the setup", got.Outside[0])
 	case got.Status() != 0:
 		return fmt.Errorf("setup %q: exit status %d%s", r.spec.Setup, got.Status(), lastLine(got.Text()))
 	}
 	return nil
+}
+
+// original lists the user's tree, which nothing may change.
+func (r *Runner) original() []string {
+	if r.origin == "" {
+		return nil
+	}
+	return []string{r.origin}
 }
 
 // Close removes the scratch space.
@@ -135,6 +147,10 @@ func (r *Runner) borrow(ctx context.Context) (*scratch.Copy, func() error, error
 		}
 		return c, func() error {
 			err := c.Reset()
+			if err != nil { // the next case must not be judged by what this one left
+				err = errors.Join(err, c.Close())
+				c = nil
+			}
 			r.copies <- c
 			return err
 		}, nil
@@ -170,9 +186,12 @@ func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) 
 	if set.missed() {
 		return Run{}, Unhad("it opens no file")
 	}
+	if s.overflowed {
+		return Run{}, unfit("the program does more than %d operations on the tree: give it less to do", maxSteps)
+	}
 	got.Outside = set.names(got.Outside)
 	run.Subject, run.Ops, run.SyncLost, run.Stuck = got, s.steps, s.lost.path, s.stuck
-	if s.rules != nil && got.Hang == "" {
+	if s.rules != nil {
 		if unfired := s.rules.Unfired(); len(unfired) > 0 {
 			return run, ErrUnreached
 		}
@@ -216,6 +235,9 @@ func (r *Runner) sentry(c Case, at *scratch.Copy) *sentry {
 		touch:   at.Touch,
 		names:   r.pattern.Start(),
 		allowed: append([]string{filepath.Dir(at.Tree()), "/dev", "/proc", "/sys"}, r.allowed...),
+	}
+	if !within("/dev/shm", r.space.Dir()) && !slices.ContainsFunc(s.allowed, func(dir string) bool { return within(dir, "/dev/shm") }) {
+		s.denied = []string{"/dev/shm"} // a place for files like any other
 	}
 	if len(c.Rules) > 0 {
 		s.rules = rule.NewMatcher(at.Tree(), c.Rules)
@@ -277,7 +299,7 @@ func (r *Runner) check(ctx context.Context, at *scratch.Copy, got Outcome) (Outc
 
 // oracle runs the user's check with what it is told in its environment.
 func (r *Runner) oracle(ctx context.Context, at *scratch.Copy, status, stdout, stderr string) (Outcome, error) {
-	anything := &sentry{touch: at.Touch, names: r.pattern.Start(), allowed: []string{"/"}}
+	anything := &sentry{touch: at.Touch, names: r.pattern.Start(), allowed: []string{"/"}, denied: r.original()}
 	sub := r.subject(Case{}, at, anything, "check")
 	sub.command = shell(r.spec.Check)
 	sub.env = []string{"FAULTFS_STATUS=" + status, "FAULTFS_STDOUT=" + stdout, "FAULTFS_STDERR=" + stderr}

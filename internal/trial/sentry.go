@@ -20,7 +20,8 @@ import (
 type sentry struct {
 	rules   *rule.Matcher // nil: none
 	start   *setting      // nil: the plain way
-	allowed []string      // directories and files outside that may be changed
+	allowed []string      // directories and files outside that may be changed …
+	denied  []string      // … but for these
 	touch   func(path string)
 	names   *Names
 	count   op.Counter
@@ -29,7 +30,9 @@ type sentry struct {
 	steps   []Step
 	outside []string
 	lost    lostSync
-	stuck   []string // what could not be removed, by the case's doing
+	// overflowed says that it did more than is remembered.
+	overflowed bool
+	stuck      []string // what could not be removed, by the case's doing
 }
 
 // Step is one operation of a run.
@@ -51,6 +54,9 @@ func (s *sentry) Decide(o *op.Op) (rule.Action, *rule.Rule) {
 			if path == "" {
 				continue
 			}
+			if uproots(o, path) {
+				return rooted.Action, rooted
+			}
 			if path[0] != '/' {
 				s.touch(path)
 			} else if s.trespass(o, path) {
@@ -64,6 +70,14 @@ func (s *sentry) Decide(o *op.Op) (rule.Action, *rule.Rule) {
 	s.mu.Lock() // at a gate operations are decided when they are let go
 	defer s.mu.Unlock()
 	return s.rules.Decide(o)
+}
+
+// rooted is what removing or moving the tree itself comes to, as for a mount
+// point: what took its place could lead the next run anywhere.
+var rooted = &rule.Rule{Action: rule.Action{Verb: rule.DoFail, Errno: rule.Errno(syscall.EBUSY)}}
+
+func uproots(o *op.Op, path string) bool {
+	return path == "." && op.SetOf(op.Rmdir, op.Rename, op.Unlink).Has(o.Kind)
 }
 
 func outside(o *op.Op) bool {
@@ -98,7 +112,16 @@ func (s *sentry) trespass(o *op.Op, path string) bool {
 
 const maxOutside = 100
 
+// OtherDisk begins the folders on another file system that a start is given for its
+// temporary files.
+const OtherDisk = "/dev/shm/faultfs-place-"
+
 func (s *sentry) permits(path string) bool {
+	for _, dir := range s.denied {
+		if within(path, dir) && !strings.HasPrefix(path, OtherDisk) {
+			return false
+		}
+	}
 	for _, dir := range s.allowed {
 		if within(path, dir) {
 			return true
@@ -120,7 +143,7 @@ func (s *sentry) Saw(o *op.Op, res shim.Result) {
 	}
 	step := Step{Op: s.names.Op(*o)}
 	step.Point = s.count.Point(&step.Op)
-	if res.Rule != nil && res.Rule != refused {
+	if res.Rule != nil && res.Rule != refused && res.Rule != rooted {
 		step.Fault = res.Rule.Action.String()
 	}
 	if res.Known && res.Errno != 0 {
@@ -135,6 +158,8 @@ func (s *sentry) Saw(o *op.Op, res shim.Result) {
 	}
 	if len(s.steps) < maxSteps {
 		s.steps = append(s.steps, step)
+	} else {
+		s.overflowed = true
 	}
 }
 
@@ -156,6 +181,8 @@ func (l *lostSync) saw(s *Step) {
 	case l.path == "":
 	case s.Kind == op.Rename && s.Path == l.path:
 		l.path = s.To
+	case s.Kind == op.Rename && s.To == l.path:
+		*l = lostSync{} // another file has its name, and must be synced by itself
 	case s.Path != l.path:
 	case s.Kind == op.Unlink:
 		*l = lostSync{} // nobody relies on it

@@ -68,6 +68,14 @@ func (s *Stage) Start(ctx context.Context, actor byte, p Program, gate shim.Gate
 // Wait waits for the actor's end. The error says that the run shows nothing.
 func (a *Actor) Wait(ctx context.Context) (Outcome, error) { return a.wait(ctx) }
 
+// Unfired lists the rules that have not fired for the actor.
+func (a *Actor) Unfired() []rule.Rule {
+	if m := a.subject.sentry.rules; m != nil {
+		return m.Unfired()
+	}
+	return nil
+}
+
 // Steps are the operations of an actor that has ended, by the names on disk.
 func (a *Actor) Steps() []Step { return a.subject.sentry.steps }
 
@@ -83,6 +91,9 @@ func (s *Stage) Tree(p *Pattern) (tree.Delta, error) {
 
 // Checked reports whether there is an oracle of the user's.
 func (s *Stage) Checked() bool { return s.runner.spec.Check != "" }
+
+// Allowed lists what may be changed outside the tree.
+func (r *Runner) Allowed() []string { return r.allowed }
 
 // Timeout is how long a run may last.
 func (r *Runner) Timeout() time.Duration { return r.spec.Timeout }

@@ -145,6 +145,9 @@ func (s *setting) temporary(o *op.Op, path string) bool {
 	if !makes || o.Exists || dir != "/tmp" && dir != "/var/tmp" {
 		return false
 	}
+	if _, err := os.Lstat(path); err == nil {
+		return false // the other name of a rename or link: it is somebody's
+	}
 	s.made = append(s.made, path)
 	return true
 }

@@ -70,8 +70,9 @@ const (
 	mostOutput = 64 << 20 // bytes after which it is ended
 )
 
-// grace is how long what a program has started may outlive it.
-const grace = 200 * time.Millisecond
+// grace is how long what a program has started may outlive it: on a loaded machine
+// the last of a pipeline takes its time to end.
+const grace = 2 * time.Second
 
 // run runs a subject to its end. The error says that the run shows nothing.
 func (r *Runner) run(ctx context.Context, s *subject) (Outcome, error) {

@@ -133,10 +133,19 @@ func (j judge) reference() int {
 	switch {
 	case got.Own:
 		return j.Control.Next
-	case got.Status == j.Twice.Status && !j.asBefore() && (len(j.bad(j.f.Tree)) == 0 || len(j.bad(got.Tree)) == 0):
+	case got.Status == j.Twice.Status && !j.asBefore() && (j.complete(j.f.Tree) || j.complete(got.Tree)):
 		return j.Twice.Status
 	}
 	return j.Once.Status
+}
+
+// complete reports whether a tree holds all that the control's does; modes and
+// extra files aside.
+func (j judge) complete(d tree.Delta) bool {
+	return !slices.ContainsFunc(j.bad(d), func(path string) bool {
+		got, want := j.at(d, path), j.at(j.Once.Tree, path)
+		return got.Kind != want.Kind || got.Sum != want.Sum && !j.Volatile[path]
+	})
 }
 
 // at is what stands under a path in a tree that differs from the base by d.
@@ -209,11 +218,13 @@ func (j judge) extra(path string) bool {
 }
 
 // torn lists the files that are neither as before nor as control after the next
-// run. A log that only grew, as it does in the control, is none.
+// run. A log that only grew, as it does in the control, is none, nor
+// is a file of which only the mode is another.
 func (j judge) torn() []string {
 	return slices.DeleteFunc(j.bad(j.f.Next.Tree), func(path string) bool {
 		e := j.at(j.f.Next.Tree, path)
-		return tree.Same(e, j.Base[path], false) || e.Grown && j.at(j.Once.Tree, path).Grown
+		want := j.at(j.Once.Tree, path)
+		return tree.Same(e, j.Base[path], false) || e.Grown && want.Grown || e.Kind == want.Kind && e.Sum == want.Sum
 	})
 }
 
@@ -256,7 +267,7 @@ func (j judge) cause(v Verdict) string {
 	case Torn:
 		return list(j.torn()) + ": neither old nor new, and the next run does not mend it"
 	case Litter:
-		return "left behind, and never cleared: " + list(j.litter())
+		return "left behind, and not cleared by the next run: " + list(j.litter())
 	}
 	return ""
 }
@@ -308,7 +319,7 @@ func (j judge) extras(d tree.Delta) []string {
 
 // changed lists what is not as before.
 func (j judge) changed(d tree.Delta) []string {
-	paths := d.Paths()
+	paths := slices.DeleteFunc(d.Paths(), func(path string) bool { return d[path].Kind == tree.Absent })
 	if len(paths) == 0 {
 		return []string{"nothing"}
 	}
