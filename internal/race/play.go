@@ -26,6 +26,7 @@ type play struct {
 	want    director
 	actors  []*player
 	ledger  *ledger
+	areas   []area        // outside the tree, where the actors meet, too
 	arrived chan struct{} // something has come to wait, or an actor has ended
 
 	mu      sync.Mutex
@@ -66,6 +67,7 @@ func (pl *player) hasEnded() bool {
 type pending struct {
 	*shim.Ticket
 	player *player
+	seen   op.Op // by the names on disk
 	op     op.Op // by canonical names
 	asOf   int   // how many changes there had been when it was looked at
 }
@@ -91,15 +93,16 @@ type gate struct {
 func (g *gate) Arrived(t *shim.Ticket) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if outside(&t.Op) {
+	seen := g.placed(t.Op)
+	if outside(&seen) {
 		return false
 	}
-	named := g.player.names.Op(t.Op)
-	if matters := g.ledger.note(g.player.index, &t.Op); !g.wanted(&named, matters) {
+	named := g.player.names.Op(seen)
+	if matters := g.ledger.note(g.player.index, &seen); !g.wanted(&named, matters) {
 		g.player.count.Point(&named)
 		return false
 	}
-	g.waiting = append(g.waiting, &pending{t, g.player, named, g.changes})
+	g.waiting = append(g.waiting, &pending{t, g.player, seen, named, g.changes})
 	g.wake()
 	return true
 }
@@ -116,6 +119,29 @@ func (r *Race) wanted(o *op.Op, matters bool) bool {
 	return matters || r.Full
 }
 
+// area is a place outside the tree that the actors may change: their temporary
+// folder, and what --allow names.
+type area struct{ dir, name string }
+
+// placed gives names in the areas a form that is the same in every play, and that
+// counts as in the tree.
+func (p *play) placed(o op.Op) op.Op {
+	o.Path, o.To = p.place(o.Path), p.place(o.To)
+	return o
+}
+
+func (p *play) place(path string) string {
+	if path == "" || path[0] != '/' {
+		return path
+	}
+	for _, a := range p.areas {
+		if rest, ok := strings.CutPrefix(path, a.dir); ok && (rest == "" || rest[0] == '/') {
+			return a.name + rest
+		}
+	}
+	return path
+}
+
 func outside(o *op.Op) bool {
 	return (o.Path == "" || o.Path[0] == '/') && (o.To == "" || o.To[0] == '/')
 }
@@ -130,6 +156,10 @@ func (p *play) wake() {
 // start brings the actors onto the stage, each up to its first operation whose
 // order matters.
 func (p *play) start(stage *trial.Stage) error {
+	p.areas = []area{{stage.Tmp(), "{tmp}"}}
+	for _, dir := range p.runner.Allowed() {
+		p.areas = append(p.areas, area{dir, "{outside}" + dir})
+	}
 	for i, program := range p.programs {
 		pl := &player{index: i, letter: letter(i), names: p.pattern.Start()}
 		p.actors = append(p.actors, pl)
@@ -293,8 +323,9 @@ func (p *play) renew() {
 			continue
 		}
 		w.Renew()
-		w.op = w.player.names.Op(w.Op)
-		p.ledger.note(w.player.index, &w.Op)
+		w.seen = p.placed(w.Op)
+		w.op = w.player.names.Op(w.seen)
+		p.ledger.note(w.player.index, &w.seen)
 		w.asOf = p.changes
 	}
 }
@@ -307,7 +338,7 @@ func byWhatTheyAre(a, b *pending) int {
 // step is all that a waiting operation, and what its actor does unseen before the
 // next one, can depend on: it may also let go of locks.
 func (p *play) step(w *pending) []access {
-	out := accesses(&w.Op, p.ledger.alias.of)
+	out := accesses(&w.seen, p.ledger.alias.of)
 	for _, file := range w.player.locked {
 		out = append(out, access{resource{lock, p.ledger.alias.of(file)}, true})
 	}
@@ -390,7 +421,7 @@ func (p *play) move(n *node, w *pending) {
 	p.moves = append(p.moves, move{n.chosen, n.points[n.chosen]})
 	p.lanes = append(p.lanes, step)
 	if w.op.Kind == op.Lock {
-		w.player.locked = append(w.player.locked, w.Op.Path)
+		w.player.locked = append(w.player.locked, w.seen.Path)
 	}
 	w.Go()
 }

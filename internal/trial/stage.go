@@ -89,6 +89,9 @@ func (s *Stage) Tree(p *Pattern) (tree.Delta, error) {
 	return p.Tree(d.Without(s.runner.ignored)), nil
 }
 
+// Tmp is the temporary folder of all its actors.
+func (s *Stage) Tmp() string { return s.at.Tmp() }
+
 // Checked reports whether there is an oracle of the user's.
 func (s *Stage) Checked() bool { return s.runner.spec.Check != "" }
 
