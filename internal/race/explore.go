@@ -130,7 +130,8 @@ func (e *explorer) played(moves []move, nodes []node, from int) {
 	for i := from; i < len(nodes); i++ {
 		n := &nodes[i]
 		for a := range maxActors {
-			if a == n.chosen || !n.enabled.has(a) || n.asleep.has(a) || n.yields && a == n.last {
+			// Who polls would see again what it has seen: its turn comes by itself.
+			if a == n.chosen || !n.enabled.has(a) || n.asleep.has(a) || n.polling.has(a) {
 				continue
 			}
 			cost := n.costOf(a)

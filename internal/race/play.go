@@ -390,8 +390,8 @@ func (p *play) natural(n *node, free actors) int {
 	if n.enabled.without(n.last) != 0 {
 		free = free.without(n.last)
 	}
-	if free.minus(n.polling) == 0 && n.enabled.minus(n.polling) != 0 {
-		return nobody
+	if n.enabled.minus(n.polling) != 0 {
+		free = free.minus(n.polling)
 	}
 	return p.after(n.last, free)
 }
