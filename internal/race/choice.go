@@ -57,7 +57,6 @@ func Compact(steps []Step) string {
 type script struct {
 	switches []turn
 	next     int
-	problem  error
 }
 
 type turn struct {

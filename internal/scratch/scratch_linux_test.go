@@ -167,13 +167,13 @@ func TestCopyIsFaithful(t *testing.T) {
 	samePicture(t, "original", before, picture(t, dir))
 	inodes := make(map[uint64]bool)
 	for _, d := range []string{dir, b.Dir()} {
-		must(t, filepath.WalkDir(d, func(p string, _ fs.DirEntry, err error) error {
+		must(t, filepath.WalkDir(d, func(p string, _ fs.DirEntry, _ error) error {
 			st, err := statAt(unix.AT_FDCWD, p)
 			inodes[st.Ino] = true
 			return err
 		}))
 	}
-	must(t, filepath.WalkDir(c.Tree(), func(p string, _ fs.DirEntry, err error) error {
+	must(t, filepath.WalkDir(c.Tree(), func(p string, _ fs.DirEntry, _ error) error {
 		st, err := statAt(unix.AT_FDCWD, p)
 		if inodes[st.Ino] {
 			t.Errorf("%s shares its inode", p)
