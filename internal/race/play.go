@@ -15,7 +15,6 @@ import (
 
 	"faultlab/internal/op"
 	"faultlab/internal/rule"
-	"faultlab/internal/shim"
 	"faultlab/internal/trial"
 )
 
@@ -63,15 +62,6 @@ func (pl *player) hasEnded() bool {
 	}
 }
 
-// pending is an operation that waits at the gate.
-type pending struct {
-	*shim.Ticket
-	player *player
-	seen   op.Op // by the names on disk
-	op     op.Op // by canonical names
-	asOf   int   // how many changes there had been when it was looked at
-}
-
 // Step is one operation of a schedule.
 type Step struct {
 	Actor  byte
@@ -81,69 +71,6 @@ type Step struct {
 	From   byte     // who was left for it; 0 at the start
 	Before op.Point // the operation before which it was left; zero if it could not go on
 	uses   []access
-}
-
-// gate is one player's side of the play.
-type gate struct {
-	*play
-	player *player
-}
-
-// Arrived implements shim.Gate.
-func (g *gate) Arrived(t *shim.Ticket) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	seen := g.placed(t.Op)
-	if outside(&seen) {
-		return false
-	}
-	named := g.player.names.Op(seen)
-	if matters := g.ledger.note(g.player.index, &seen); !g.wanted(&named, matters) {
-		g.player.count.Point(&named)
-		return false
-	}
-	g.waiting = append(g.waiting, &pending{t, g.player, seen, named, g.changes})
-	g.wake()
-	return true
-}
-
-// wanted reports whether an operation is a point at which another actor may go
-// on: its order matters, or it bounds a critical section.
-func (r *Race) wanted(o *op.Op, matters bool) bool {
-	switch {
-	case r.critical(o):
-		return true
-	case len(r.Paths) > 0:
-		return (matters || r.Full) && slices.ContainsFunc(r.Paths, func(glob string) bool { return onPath(glob, o) })
-	}
-	return matters || r.Full
-}
-
-// area is a place outside the tree that the actors may change: their temporary
-// folder, and what --allow names.
-type area struct{ dir, name string }
-
-// placed gives names in the areas a form that is the same in every play, and that
-// counts as in the tree.
-func (p *play) placed(o op.Op) op.Op {
-	o.Path, o.To = p.place(o.Path), p.place(o.To)
-	return o
-}
-
-func (p *play) place(path string) string {
-	if path == "" || path[0] != '/' {
-		return path
-	}
-	for _, a := range p.areas {
-		if rest, ok := strings.CutPrefix(path, a.dir); ok && (rest == "" || rest[0] == '/') {
-			return a.name + rest
-		}
-	}
-	return path
-}
-
-func outside(o *op.Op) bool {
-	return (o.Path == "" || o.Path[0] == '/') && (o.To == "" || o.To[0] == '/')
 }
 
 func (p *play) wake() {
@@ -227,59 +154,6 @@ func (p *play) run() error {
 
 // Why a play is broken off without a verdict of its own.
 const redundant = "redundant"
-
-// settle waits until nothing moves any more: every actor waits at the gate, for
-// another one, or has ended. How long that takes decides nothing.
-func (p *play) settle() error {
-	const shortest, longest = 100 * time.Microsecond, 2 * time.Millisecond
-	pause := time.NewTimer(longest)
-	defer pause.Stop()
-	late := time.NewTimer(p.runner.Timeout())
-	defer late.Stop()
-	for wait := shortest; ; wait = min(2*wait, longest) {
-		select {
-		case <-p.arrived: // mostly the very next operation
-		case <-pause.C:
-		case <-late.C:
-			return errLate
-		case <-p.ctx.Done():
-			return p.ctx.Err()
-		}
-		if p.quiet() {
-			return nil
-		}
-		pause.Reset(wait)
-	}
-}
-
-var errLate = errors.New("an actor goes on and on")
-
-// late says who does not come to rest.
-func (p *play) late() string {
-	for _, pl := range p.actors {
-		if !pl.hasEnded() && !slices.ContainsFunc(p.waiting, func(w *pending) bool { return w.player == pl }) {
-			return fmt.Sprintf("%c neither ends nor comes to its next operation within %v", pl.letter, p.runner.Timeout())
-		}
-	}
-	return fmt.Sprintf("the actors do not come to rest within %v", p.runner.Timeout())
-}
-
-func (p *play) quiet() bool {
-	held := make(map[int]bool)
-	p.mu.Lock()
-	for _, w := range p.waiting {
-		held[w.Op.Tid] = true
-	}
-	p.mu.Unlock()
-	for _, pl := range p.actors {
-		if !pl.Quiet(held) {
-			return false
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(held) == len(p.waiting)
-}
 
 // look finds out who could move now, and with which operation: of several threads
 // of one actor the one whose operation comes first by what it is.

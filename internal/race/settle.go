@@ -1,0 +1,63 @@
+//go:build linux
+
+package race
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// settle waits until nothing moves any more: every actor waits at the gate, for
+// another one, or has ended. How long that takes decides nothing.
+func (p *play) settle() error {
+	const shortest, longest = 100 * time.Microsecond, 2 * time.Millisecond
+	pause := time.NewTimer(longest)
+	defer pause.Stop()
+	late := time.NewTimer(p.runner.Timeout())
+	defer late.Stop()
+	for wait := shortest; ; wait = min(2*wait, longest) {
+		select {
+		case <-p.arrived: // mostly the very next operation
+		case <-pause.C:
+		case <-late.C:
+			return errLate
+		case <-p.ctx.Done():
+			return p.ctx.Err()
+		}
+		if p.quiet() {
+			return nil
+		}
+		pause.Reset(wait)
+	}
+}
+
+var errLate = errors.New("an actor goes on and on")
+
+// late says who does not come to rest.
+func (p *play) late() string {
+	for _, pl := range p.actors {
+		if !pl.hasEnded() && !slices.ContainsFunc(p.waiting, func(w *pending) bool { return w.player == pl }) {
+			return fmt.Sprintf("%c neither ends nor comes to its next operation within %v", pl.letter, p.runner.Timeout())
+		}
+	}
+	return fmt.Sprintf("the actors do not come to rest within %v", p.runner.Timeout())
+}
+
+func (p *play) quiet() bool {
+	held := make(map[int]bool)
+	p.mu.Lock()
+	for _, w := range p.waiting {
+		held[w.Op.Tid] = true
+	}
+	p.mu.Unlock()
+	for _, pl := range p.actors {
+		if !pl.Quiet(held) {
+			return false
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(held) == len(p.waiting)
+}
