@@ -18,7 +18,7 @@ const nobody = 65534
 const unprivileged = "^fault_(kinds_data|short|kill|hold|signal|forward|supervisor|git)$"
 
 // TestScriptsAsOrdinaryUser runs scripts once more where the tests run as root:
-// what needs no privilege must be shown to need none. With FAULTLAB_LONG=1 it
+// what needs no privilege must be shown to need none. With FAULTLAB_FULL=1 it
 // runs them all, as do tests that an ordinary user starts. The test binary and
 // the programs are copied, because neither the directory in which "go test"
 // works nor the checkout need be open to others.
@@ -29,7 +29,7 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	dir := ownedByNobody(t)
 	run := "^TestScripts$"
-	if os.Getenv("FAULTLAB_LONG") != "1" {
+	if os.Getenv("FAULTLAB_FULL") != "1" {
 		run += "/" + unprivileged
 	}
 	cmd := exec.Command(filepath.Join(dir, "lab.test"), "-test.run="+run, "-test.count=1", "-test.timeout="+left(t).String())
