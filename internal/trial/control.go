@@ -59,7 +59,7 @@ func (r *Runner) Control(ctx context.Context, c Case) (*Controls, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	third, err := r.Do(ctx, c)
+	third, err := persist(ctx, c, r.Do)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (r *Runner) together(ctx context.Context, c Case) ([]Run, error) {
 	runs, errs := make([]Run, 2), make([]error, 2)
 	var both sync.WaitGroup
 	for i := range runs {
-		both.Go(func() { runs[i], errs[i] = r.Do(ctx, c) })
+		both.Go(func() { runs[i], errs[i] = persist(ctx, c, r.Do) })
 	}
 	both.Wait()
 	return runs, errors.Join(errs...)
@@ -89,7 +89,7 @@ func (r *Runner) together(ctx context.Context, c Case) ([]Run, error) {
 func (r *Runner) inTurn(ctx context.Context, c Case) ([]Run, error) {
 	var runs []Run
 	for range 2 {
-		run, err := r.Do(ctx, c)
+		run, err := persist(ctx, c, r.Do)
 		if err != nil {
 			return nil, err
 		}
