@@ -54,7 +54,7 @@ func sweepPlanner(opts sweep.Options) planner {
 	return planner{
 		plan: func(r *trial.Runner, c *trial.Controls, log *trial.Log) study {
 			if status := c.Run.Subject.Status(); status != 0 {
-				log.Note("without any fault the program ends with status %d%s", status, said(c.Run.Subject.Text()))
+				log.Note("without any fault the program ends with status %d%s", status, trial.LastLine(c.Run.Subject.Text()))
 			}
 			return sweep.New(r, c, opts, log)
 		},
@@ -62,15 +62,6 @@ func sweepPlanner(opts sweep.Options) planner {
 		narrow:   narrowed,
 		relative: true,
 	}
-}
-
-// said is the last line of an output, after a colon.
-func said(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return ": " + last
-	}
-	return ""
 }
 
 // narrowed are the flags that explore around a choice.

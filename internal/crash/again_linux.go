@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"faultlab/internal/record"
+	"faultlab/internal/shim"
 	"faultlab/internal/trial"
 )
 
@@ -67,7 +68,7 @@ func (c *Crash) recovery(t *take, s *State) (*take, error) {
 	case err != nil:
 		return nil, err
 	case rec.Void != "":
-		return nil, voidf("record the recovery: %s", rec.Void)
+		return nil, shim.Voidf("record the recovery: %s", rec.Void)
 	case run.Next.Hang != "" || run.Next.Status() != c.controls.Next && run.Next.Status() != 0:
 		return nil, fmt.Errorf("the recovery fails by itself")
 	}

@@ -149,20 +149,16 @@ func (c *Crash) rename(rec *record.Record) {
 func (c *Crash) sound(rec *record.Record, run trial.Run, ruled bool) error {
 	switch {
 	case rec.Void != "":
-		return voidf("record: %s", rec.Void)
+		return shim.Voidf("record: %s", rec.Void)
 	case run.Subject.Hang != "":
-		return voidf("while it was recorded the program %s", run.Subject.Hang)
+		return shim.Voidf("while it was recorded the program %s", run.Subject.Hang)
 	case len(run.Subject.Orphans) > 0:
-		return voidf("while it was recorded the program left a process behind (%s): keep it in the foreground", run.Subject.Orphans[0])
+		return shim.Voidf("while it was recorded the program left a process behind (%s): keep it in the foreground", run.Subject.Orphans[0])
 	case !ruled && run.Subject.Status() != c.controls.Once.Status:
-		return voidf("while it was recorded the program ended with status %d, and else with %d: %s",
+		return shim.Voidf("while it was recorded the program ended with status %d, and else with %d: %s",
 			run.Subject.Status(), c.controls.Once.Status, strings.TrimSpace(run.Subject.Text()))
 	}
 	return nil
-}
-
-func voidf(format string, args ...any) error {
-	return &shim.Void{Reasons: []string{fmt.Sprintf(format, args...)}}
 }
 
 // replay rebuilds the whole record on the base: it must be the very tree that the
@@ -171,13 +167,13 @@ func (c *Crash) replay(ctx context.Context, t *take, left tree.Delta) error {
 	whole := &State{Point: len(t.rec.Events)}
 	built, err := c.runner.Do(ctx, trial.Case{State: &trial.State{Build: t.builder(whole), Alone: true}})
 	if err != nil {
-		return voidf("replay the record: %v", err)
+		return shim.Voidf("replay the record: %v", err)
 	}
 	for _, d := range []tree.Delta{left, built.Tree} {
 		for _, path := range d.Paths() {
 			want, got := c.at(left, path), c.at(built.Tree, path)
 			if !tree.Same(want, got, false) {
-				return voidf("the record does not hold all that the program did: replayed, %s is %s where the run left %s: it was changed in a way that a record does not cover", path, told(got, want), told(want, got))
+				return shim.Voidf("the record does not hold all that the program did: replayed, %s is %s where the run left %s: it was changed in a way that a record does not cover", path, told(got, want), told(want, got))
 			}
 		}
 	}
@@ -185,10 +181,7 @@ func (c *Crash) replay(ctx context.Context, t *take, left tree.Delta) error {
 }
 
 func (c *Crash) at(d tree.Delta, path string) tree.Entry {
-	if e, ok := d[path]; ok {
-		return e
-	}
-	return c.controls.Base[path]
+	return d.At(c.controls.Base, path)
 }
 
 // told describes an entry so that it differs from another one.

@@ -149,6 +149,19 @@ func (o *Op) Kinds() Set { return SetOf(o.Kind, o.Also) &^ 1 }
 // the descriptor that it opens.
 func (o *Op) Changes() bool { return o.Writes || o.Kinds().Meets(Mutate) }
 
+// Outside reports whether none of o's names lies in the tree.
+func (o *Op) Outside() bool {
+	return (o.Path == "" || o.Path[0] == '/') && (o.To == "" || o.To[0] == '/')
+}
+
+// Parent is the folder in which a path's name stands.
+func Parent(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		return path[:i]
+	}
+	return "."
+}
+
 // Point names an operation by (actor, kind, path, n-th such), never by a
 // thread, a process id or a time, so that it is the same in the next run.
 type Point struct {

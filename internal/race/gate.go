@@ -30,7 +30,7 @@ func (g *gate) Arrived(t *shim.Ticket) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	seen := g.placed(t.Op)
-	if outside(&seen) {
+	if seen.Outside() {
 		return false
 	}
 	named := g.player.names.Op(seen)
@@ -76,8 +76,4 @@ func (p *play) place(path string) string {
 		}
 	}
 	return path
-}
-
-func outside(o *op.Op) bool {
-	return (o.Path == "" || o.Path[0] == '/') && (o.To == "" || o.To[0] == '/')
 }

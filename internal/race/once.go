@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"faultlab/internal/op"
+	"faultlab/internal/rule"
 	"faultlab/internal/tree"
 	"faultlab/internal/trial"
 	"faultlab/internal/verdict"
@@ -146,7 +145,7 @@ func (r *Race) judge(ctx context.Context, stage *trial.Stage, p *play, outcomes 
 	}
 	j := judgement{Verdict: verdict.Tolerated}
 	if check.Status() != 0 || check.Hang != "" {
-		j = found(verdict.Violated, "the check fails"+lastLine(check.Text()+check.Hang),
+		j = found(verdict.Violated, "the check fails"+trial.LastLine(check.Text()+check.Hang),
 			howTheyEnded(outcomes))
 	}
 	r.oracle.put(s, j)
@@ -226,18 +225,7 @@ func (r *Race) critical(o *op.Op) bool {
 
 // onPath reports whether one of an operation's names matches a glob, as in a rule.
 func onPath(glob string, o *op.Op) bool {
-	for _, path := range []string{o.Path, o.To} {
-		if path == "" {
-			continue
-		}
-		if !strings.Contains(glob, "/") {
-			path = path[strings.LastIndexByte(path, '/')+1:]
-		}
-		if ok, _ := doublestar.Match(strings.TrimPrefix(glob, "./"), path); ok {
-			return true
-		}
-	}
-	return false
+	return o.Path != "" && rule.OnPath(glob, o.Path) || o.To != "" && rule.OnPath(glob, o.To)
 }
 
 // oracle judges final states, each different one once.
@@ -335,17 +323,9 @@ func howTheyEnded(outcomes []trial.Outcome) string {
 	for i, o := range outcomes {
 		said := ""
 		if o.Status() != 0 {
-			said = lastLine(o.Stderr)
+			said = trial.LastLine(o.Stderr)
 		}
 		parts = append(parts, fmt.Sprintf("%c ends with %d%s", letter(i), o.Status(), said))
 	}
 	return strings.Join(parts, "; ")
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return ": " + last
-	}
-	return ""
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"faultlab/internal/rule"
+	"faultlab/internal/shim"
 	"faultlab/internal/trial"
 	"faultlab/internal/verdict"
 )
@@ -110,7 +111,7 @@ func (r *Race) Explore(ctx context.Context) ([]Finding, error) {
 func (r *Race) learn(ctx context.Context) error {
 	for _, rule := range r.rules {
 		if a := rule.Actor; a != 0 && int(a-'A') >= len(r.programs) {
-			return unfit("the rule %q is for actor %c, and the last one is %c", rule.String(), a, letter(len(r.programs)-1))
+			return shim.Voidf("the rule %q is for actor %c, and the last one is %c", rule.String(), a, letter(len(r.programs)-1))
 		}
 	}
 	return r.serial.learn(ctx)
@@ -183,7 +184,7 @@ func (r *Race) count(o outcome) {
 func (r *Race) unfired() error {
 	for _, rule := range r.rules {
 		if !r.fired[rule.String()] {
-			return unfit("the rule %q has fired in no schedule", rule.String())
+			return shim.Voidf("the rule %q has fired in no schedule", rule.String())
 		}
 	}
 	return nil

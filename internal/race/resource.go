@@ -3,8 +3,6 @@
 package race
 
 import (
-	"strings"
-
 	"faultlab/internal/op"
 )
 
@@ -46,9 +44,9 @@ func accesses(o *op.Op, alias func(string) string) []access {
 	name := func(path string, changes bool) {
 		add(entry, path, changes)
 		if changes {
-			add(listing, parent(path), true)
+			add(listing, op.Parent(path), true)
 		}
-		for dir := parent(path); dir != "." && path != "." && path != ""; dir = parent(dir) {
+		for dir := op.Parent(path); dir != "." && path != "." && path != ""; dir = op.Parent(dir) {
 			add(entry, dir, false)
 		}
 	}
@@ -116,14 +114,6 @@ func looks(o *op.Op) bool {
 		return true
 	}
 	return false
-}
-
-// parent is the folder in which a path's name stands.
-func parent(path string) string {
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		return path[:i]
-	}
-	return "."
 }
 
 // aliases are the names that hard links have made one file's.

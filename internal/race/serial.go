@@ -81,7 +81,7 @@ func (s *serials) learn(ctx context.Context) error {
 		}
 	}
 	if !changed {
-		return unfit("none of the programs changes the tree, so no order could matter: is --tree right?")
+		return shim.Voidf("none of the programs changes the tree, so no order could matter: is --tree right?")
 	}
 	return nil
 }
@@ -92,30 +92,22 @@ func (s *serials) learn(ctx context.Context) error {
 func (s *serials) steady(a, b *serial) error {
 	for _, actor := range a.order {
 		if x, y := a.statuses[actor], b.statuses[actor]; x != y {
-			return unfit("%c (%s) is flaky: when the programs run one after the other it ends once with status %d and once with %d%s",
-				letter(actor), s.race.programs[actor].Args[0], x, y, lastLine(b.outcomes[actor].Text()))
+			return shim.Voidf("%c (%s) is flaky: when the programs run one after the other it ends once with status %d and once with %d%s",
+				letter(actor), s.race.programs[actor].Args[0], x, y, trial.LastLine(b.outcomes[actor].Text()))
 		}
 	}
 	x, y, base := s.race.pattern.Tree(a.tree), s.race.pattern.Tree(b.tree), s.race.runner.Base()
 	for _, path := range append(x.Paths(), y.Paths()...) {
-		one, two := at(base, x, path), at(base, y, path)
+		one, two := x.At(base, path), y.At(base, path)
 		switch {
 		case tree.Same(one, two, false):
 		case tree.Same(one, two, true):
 			s.volatile[path] = true
 		default:
-			return unfit("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, path)
+			return shim.Voidf("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, path)
 		}
 	}
 	return nil
-}
-
-// at is what stands under a path in a tree that differs from the base by d.
-func at(base tree.Snapshot, d tree.Delta, path string) tree.Entry {
-	if e, ok := d[path]; ok {
-		return e
-	}
-	return base[path]
 }
 
 // fit says why a run one after the other is no reference.
@@ -124,18 +116,14 @@ func (s *serials) fit(run *serial) error {
 		who := fmt.Sprintf("%c (%s)", letter(actor), s.race.programs[actor].Args[0])
 		switch {
 		case o.Hang != "":
-			return unfit("%s %s when the programs run one after the other", who, o.Hang)
+			return shim.Voidf("%s %s when the programs run one after the other", who, o.Hang)
 		case len(o.Orphans) > 0:
-			return unfit("%s leaves a process behind (%s): keep it in the foreground", who, o.Orphans[0])
+			return shim.Voidf("%s leaves a process behind (%s): keep it in the foreground", who, o.Orphans[0])
 		case len(o.Outside) > 0:
 			return s.race.runner.Trespass(who, o.Outside[0])
 		}
 	}
 	return nil
-}
-
-func unfit(format string, args ...any) error {
-	return &shim.Void{Reasons: []string{fmt.Sprintf(format, args...)}}
 }
 
 // names lists the names of a run in order of first appearance.
@@ -218,7 +206,7 @@ func (s *serials) equal(run *serial, statuses []int, got tree.Delta) bool {
 func (r *Race) same(a, b tree.Delta, volatile map[string]bool) bool {
 	base := r.runner.Base()
 	for _, path := range append(a.Paths(), b.Paths()...) {
-		if !tree.Same(at(base, a, path), at(base, b, path), volatile[path]) {
+		if !tree.Same(a.At(base, path), b.At(base, path), volatile[path]) {
 			return false
 		}
 	}
@@ -247,9 +235,8 @@ func (s *serials) get(ctx context.Context, order []int) (*serial, error) {
 // again runs every order once more, later than a second after the first, and
 // notes what differs by itself: a time that is written in seconds.
 func (s *serials) again(ctx context.Context) error {
-	const apart = 1100 * time.Millisecond
 	select {
-	case <-time.After(time.Until(s.began.Add(apart))):
+	case <-time.After(time.Until(s.began.Add(trial.Apart))):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -267,7 +254,7 @@ func (s *serials) again(ctx context.Context) error {
 		s.mu.Lock()
 		base := s.race.runner.Base()
 		for _, path := range append(old.tree.Paths(), run.tree.Paths()...) {
-			a, b := at(base, old.tree, path), at(base, run.tree, path)
+			a, b := old.tree.At(base, path), run.tree.At(base, path)
 			if !tree.Same(a, b, false) && tree.Same(a, b, true) {
 				s.volatile[path] = true
 			}

@@ -165,3 +165,12 @@ func remember(match func(string) bool) func(string) bool {
 		return hit
 	}
 }
+
+// OnPath reports whether a glob without placeholders matches a path of the tree:
+// one without a slash the base name at any depth.
+func OnPath(glob, path string) bool {
+	if !strings.Contains(glob, "/") {
+		path = base(path)
+	}
+	return doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "./"), path)
+}

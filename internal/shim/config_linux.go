@@ -109,6 +109,7 @@ func IsVoid(err error) bool {
 	return errors.As(err, &v)
 }
 
-func voidf(format string, args ...any) error {
+// Voidf is a Void of one reason.
+func Voidf(format string, args ...any) error {
 	return &Void{[]string{fmt.Sprintf(format, args...)}}
 }

@@ -116,9 +116,9 @@ func enter(dir string) error {
 func installError(err error) error {
 	switch {
 	case errors.Is(err, unix.EBUSY):
-		return voidf("this process is already supervised by another seccomp listener, and the kernel allows one: run faultfs outside of it")
+		return Voidf("this process is already supervised by another seccomp listener, and the kernel allows one: run faultfs outside of it")
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
-		return voidf("the kernel refuses a seccomp listener with WAIT_KILLABLE_RECV (%v): Linux 5.19 or newer is needed; see faultfs doctor", err)
+		return Voidf("the kernel refuses a seccomp listener with WAIT_KILLABLE_RECV (%v): Linux 5.19 or newer is needed; see faultfs doctor", err)
 	}
-	return voidf("install the seccomp filter: %v; see faultfs doctor", err)
+	return Voidf("install the seccomp filter: %v; see faultfs doctor", err)
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"faultlab/internal/op"
 	"faultlab/internal/report"
 	"faultlab/internal/rule"
@@ -83,16 +81,8 @@ func (s *Sweep) wanted(o *op.Op) bool {
 		return true
 	}
 	return slices.ContainsFunc(s.opts.Paths, func(glob string) bool {
-		return matches(glob, o.Path) || o.To != "" && matches(glob, o.To)
+		return rule.OnPath(glob, o.Path) || o.To != "" && rule.OnPath(glob, o.To)
 	})
-}
-
-func matches(glob, path string) bool {
-	if !strings.Contains(glob, "/") {
-		path = path[strings.LastIndexByte(path, '/')+1:]
-	}
-	ok, _ := doublestar.Match(strings.TrimPrefix(glob, "./"), path)
-	return ok
 }
 
 func (s *Sweep) asked(name string) bool {

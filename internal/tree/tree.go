@@ -90,6 +90,14 @@ func Diff(base, got Snapshot) Delta {
 	return d
 }
 
+// At is what stands under a path in the tree that differs from base by d.
+func (d Delta) At(base Snapshot, path string) Entry {
+	if e, ok := d[path]; ok {
+		return e
+	}
+	return base[path]
+}
+
 // Paths lists the paths of d, sorted.
 func (d Delta) Paths() []string { return slices.Sorted(maps.Keys(d)) }
 

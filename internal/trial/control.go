@@ -5,12 +5,11 @@ package trial
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"faultlab/internal/op"
+	"faultlab/internal/shim"
 	"faultlab/internal/tree"
 	"faultlab/internal/verdict"
 )
@@ -29,9 +28,9 @@ type Controls struct {
 	Exclusive bool
 }
 
-// apart is how long the third control begins after the first: two in the same
+// Apart is how long the third control begins after the first: two in the same
 // second agree on a time that is written in seconds.
-const apart = 1100 * time.Millisecond
+const Apart = 1100 * time.Millisecond
 
 // Control runs the case, which has no rules, three times, two of them at once,
 // and learns what varies by itself. Its error says why no experiment can be
@@ -55,7 +54,7 @@ func (r *Runner) Control(ctx context.Context, c Case) (*Controls, error) {
 		return nil, err
 	}
 	select {
-	case <-time.After(time.Until(began.Add(apart))):
+	case <-time.After(time.Until(began.Add(Apart))):
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -105,10 +104,10 @@ func (r *Runner) agree(runs []Run) error {
 			return err
 		}
 		if a, b := runs[0].Subject.Status(), runs[i].Subject.Status(); a != b {
-			return unfit("the program is flaky: without a fault it ends once with status %d and once with %d%s", a, b, lastLine(runs[i].Subject.Text()))
+			return shim.Voidf("the program is flaky: without a fault it ends once with status %d and once with %d%s", a, b, LastLine(runs[i].Subject.Text()))
 		}
 		if a, b := runs[0].Next.Status(), runs[i].Next.Status(); a != b {
-			return unfit("the next run is flaky: without a fault it ends once with status %d and once with %d%s", a, b, lastLine(runs[i].Next.Text()))
+			return shim.Voidf("the next run is flaky: without a fault it ends once with status %d and once with %d%s", a, b, LastLine(runs[i].Next.Text()))
 		}
 	}
 	return nil
@@ -122,11 +121,11 @@ func (r *Runner) sound(run *Run) error {
 	}{{"the program", run.Subject}, {"the next run", run.Next}} {
 		switch {
 		case o.Late:
-			return unfit("%s %s without any fault; does it wait for input, or is --timeout too short?", o.what, o.Hang)
+			return shim.Voidf("%s %s without any fault; does it wait for input, or is --timeout too short?", o.what, o.Hang)
 		case o.Hang != "":
-			return anyway(unfit("%s %s, without any fault", o.what, o.Hang))
+			return anyway(shim.Voidf("%s %s, without any fault", o.what, o.Hang))
 		case len(o.Orphans) > 0:
-			return anyway(unfit("%s leaves a process behind without any fault (%s): keep it in the foreground", o.what, o.Orphans[0]))
+			return anyway(shim.Voidf("%s leaves a process behind without any fault (%s): keep it in the foreground", o.what, o.Orphans[0]))
 		case len(o.Outside) > 0:
 			return anyway(r.Trespass(o.what, o.Outside[0]))
 		}
@@ -135,7 +134,7 @@ func (r *Runner) sound(run *Run) error {
 		return err
 	}
 	if r.spec.Next != "" && run.Next.Status() != 0 {
-		return unfit("the next run %q fails without any fault: status %d%s", r.spec.Next, run.Next.Status(), lastLine(run.Next.Text()))
+		return shim.Voidf("the next run %q fails without any fault: status %d%s", r.spec.Next, run.Next.Status(), LastLine(run.Next.Text()))
 	}
 	return nil
 }
@@ -144,9 +143,9 @@ func (r *Runner) sound(run *Run) error {
 // looked at.
 func (r *Runner) Trespass(what, path string) error {
 	if r.origin != "" && within(path, r.origin) {
-		return unfit("%s wants to change %s in the original tree, which stays untouched: write {tree} where the command names it", what, path)
+		return shim.Voidf("%s wants to change %s in the original tree, which stays untouched: write {tree} where the command names it", what, path)
 	}
-	return unfit("%s wants to change %s, outside of the tree: if that is meant, say --allow %s", what, path, path)
+	return shim.Voidf("%s wants to change %s, outside of the tree: if that is meant, say --allow %s", what, path, path)
 }
 
 // learn finds out which names and contents vary, and makes the reference.
@@ -195,26 +194,21 @@ func (c *Controls) keep(d tree.Delta) {
 // vary notes the contents that differ between two controls. That a file is
 // there in one and not in the other would make every verdict a guess.
 func (c *Controls) vary(a, b tree.Delta) error {
-	paths := slices.Sorted(maps.Keys(a))
-	paths = append(paths, slices.Sorted(maps.Keys(b))...)
-	for _, path := range paths {
+	for _, path := range append(a.Paths(), b.Paths()...) {
 		x, y := c.at(a, path), c.at(b, path)
 		switch {
 		case tree.Same(x, y, false), verdict.Chance(path, x, y), verdict.Chance(path, y, x):
 		case tree.Same(x, y, true):
 			c.Volatile[path] = true
 		default:
-			return unfit("without any fault %s is once %v and once %v: if that does not count, say --ignore %s", path, x, y, path)
+			return shim.Voidf("without any fault %s is once %v and once %v: if that does not count, say --ignore %s", path, x, y, path)
 		}
 	}
 	return nil
 }
 
 func (c *Controls) at(d tree.Delta, path string) tree.Entry {
-	if e, ok := d[path]; ok {
-		return e
-	}
-	return c.Base[path]
+	return d.At(c.Base, path)
 }
 
 // pathsOf lists the names of a run in order of first appearance.
@@ -263,7 +257,7 @@ func changed(runs []Run) map[string]bool {
 			for _, path := range []string{s.Path, s.To} {
 				out[path] = true
 				if s.Kind != op.Write && s.Kind != op.Open {
-					out[parent(path)] = true
+					out[op.Parent(path)] = true
 				}
 			}
 		}

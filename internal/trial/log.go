@@ -13,7 +13,6 @@ import (
 
 	"faultlab/internal/op"
 	"faultlab/internal/report"
-	"faultlab/internal/shim"
 	"faultlab/internal/tree"
 )
 
@@ -122,13 +121,9 @@ func (l *Log) Report(experiment, command string, interrupted error) *report.Repo
 	if interrupted != nil {
 		c.Why = "interrupted"
 	}
-	summary := make(map[string]int)
-	for _, t := range l.trials {
-		summary[t.Verdict]++
-	}
 	r := &report.Report{
 		Version: report.SchemaVersion, Experiment: experiment, Command: command,
-		Coverage: c, Summary: summary, Findings: report.Group(l.trials), Trials: l.trials,
+		Coverage: c, Summary: report.Tally(l.trials), Findings: report.Group(l.trials), Trials: l.trials,
 	}
 	r.Notes = slices.Sorted(maps.Keys(l.notes))
 	return r
@@ -208,6 +203,3 @@ func differences(base tree.Snapshot, d tree.Delta) []report.Change {
 	}
 	return out
 }
-
-// IsVoid reports whether an error says that nothing could be compared.
-func IsVoid(err error) bool { return shim.IsVoid(err) }

@@ -379,11 +379,3 @@ func (t template) numbered(n int) string {
 	}
 	return strings.Join(parts, "/")
 }
-
-// parent is the folder in which a path's name stands.
-func parent(path string) string {
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		return path[:i]
-	}
-	return "."
-}

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"faultlab/internal/op"
 	"faultlab/internal/record"
 	"faultlab/internal/rule"
@@ -112,7 +110,7 @@ func (r *Runner) setup(ctx context.Context) error {
 	case len(got.Outside) > 0:
 		return r.Trespass("the setup", got.Outside[0])
 	case got.Status() != 0:
-		return fmt.Errorf("setup %q: exit status %d%s", r.spec.Setup, got.Status(), lastLine(got.Text()))
+		return fmt.Errorf("setup %q: exit status %d%s", r.spec.Setup, got.Status(), LastLine(got.Text()))
 	}
 	return nil
 }
@@ -187,7 +185,7 @@ func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) 
 		return Run{}, Unhad("it opens no file")
 	}
 	if s.overflowed {
-		return Run{}, unfit("the program does more than %d operations on the tree: give it less to do", maxSteps)
+		return Run{}, shim.Voidf("the program does more than %d operations on the tree: give it less to do", maxSteps)
 	}
 	got.Outside = set.names(got.Outside)
 	run.Subject, run.Ops, run.SyncLost, run.Stuck = got, s.steps, s.lost.path, s.stuck
@@ -262,16 +260,7 @@ func (r *Runner) delta(at *scratch.Copy) (tree.Delta, []string, error) {
 }
 
 func (r *Runner) ignored(path string) bool {
-	for _, glob := range r.spec.Ignore {
-		name := path
-		if !strings.Contains(glob, "/") {
-			name = filepath.Base(path)
-		}
-		if ok, _ := doublestar.Match(strings.TrimPrefix(glob, "./"), name); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.spec.Ignore, func(glob string) bool { return rule.OnPath(glob, path) })
 }
 
 // next is the run after the faulted one: the user's own, or the program again.
@@ -337,7 +326,8 @@ func (r *Runner) Faulted(run Run) verdict.Faulted {
 	}
 }
 
-func lastLine(text string) string {
+// LastLine is the last line of an output, after a colon; "" where there is none.
+func LastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if last := lines[len(lines)-1]; last != "" {
 		return ": " + last

@@ -64,7 +64,7 @@ func (s *sentry) Decide(o *op.Op) (rule.Action, *rule.Rule) {
 			}
 		}
 	}
-	if s.rules == nil || outside(o) {
+	if s.rules == nil || o.Outside() {
 		return rule.Action{}, nil
 	}
 	s.mu.Lock() // at a gate operations are decided when they are let go
@@ -78,10 +78,6 @@ var rooted = &rule.Rule{Action: rule.Action{Verb: rule.DoFail, Errno: rule.Errno
 
 func uproots(o *op.Op, path string) bool {
 	return path == "." && op.SetOf(op.Rmdir, op.Rename, op.Unlink).Has(o.Kind)
-}
-
-func outside(o *op.Op) bool {
-	return (o.Path == "" || o.Path[0] == '/') && (o.To == "" || o.To[0] == '/')
 }
 
 // trespass reports whether an operation would change what is not the
@@ -138,7 +134,7 @@ func within(path, dir string) bool {
 
 // Saw implements shim.Observer.
 func (s *sentry) Saw(o *op.Op, res shim.Result) {
-	if outside(o) {
+	if o.Outside() {
 		return
 	}
 	step := Step{Op: s.names.Op(*o)}

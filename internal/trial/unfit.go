@@ -4,15 +4,9 @@ package trial
 
 import (
 	"errors"
-	"fmt"
 
 	"faultlab/internal/shim"
 )
-
-// unfit is a void whose reason is the user's to mend.
-func unfit(format string, args ...any) error {
-	return &shim.Void{Reasons: []string{fmt.Sprintf(format, args...)}}
-}
 
 // errAnyway marks what is no better where the program runs alone.
 var errAnyway = errors.New("alone, too")
@@ -31,11 +25,11 @@ func (r *Runner) soundCheck(c Outcome) error {
 	case !c.Ran:
 		return nil
 	case c.Hang != "":
-		return unfit("the check %q %s", r.spec.Check, c.Hang)
+		return shim.Voidf("the check %q %s", r.spec.Check, c.Hang)
 	case status == 126 || status == 127:
-		return anyway(unfit("the check %q cannot be run: status %d%s", r.spec.Check, status, lastLine(c.Text())))
+		return anyway(shim.Voidf("the check %q cannot be run: status %d%s", r.spec.Check, status, LastLine(c.Text())))
 	case status != 0:
-		return unfit("the check %q fails without any fault: status %d%s", r.spec.Check, status, lastLine(c.Text()))
+		return shim.Voidf("the check %q fails without any fault: status %d%s", r.spec.Check, status, LastLine(c.Text()))
 	}
 	return nil
 }

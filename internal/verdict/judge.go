@@ -150,10 +150,7 @@ func (j judge) complete(d tree.Delta) bool {
 
 // at is what stands under a path in a tree that differs from the base by d.
 func (j judge) at(d tree.Delta, path string) tree.Entry {
-	if e, ok := d[path]; ok {
-		return e
-	}
-	return j.Base[path]
+	return d.At(j.Base, path)
 }
 
 // asControl reports whether a path is as after one control run or after two. One
