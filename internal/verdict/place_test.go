@@ -1,54 +1,28 @@
 package verdict
 
 import (
-	"fmt"
-	"os"
-	"strings"
 	"testing"
 
 	"faultlab/internal/tree"
 )
 
-// placeAxis is one answer about a start.
-type placeAxis struct {
-	name   string
-	values []string
-	set    func(f *placeFacts, v int)
-}
-
-func either(name string, field func(*placeFacts) *bool) placeAxis {
-	return placeAxis{name, []string{"no", "yes"}, func(f *placeFacts, v int) { *field(f) = v == 1 }}
-}
-
-var placeAxes = []placeAxis{
-	either("hang", func(f *placeFacts) *bool { return &f.hang }),
-	either("orphan", func(f *placeFacts) *bool { return &f.orphan }),
-	either("escape", func(f *placeFacts) *bool { return &f.escape }),
-	either("checked", func(f *placeFacts) *bool { return &f.checked }),
-	either("check fails", func(f *placeFacts) *bool { return &f.checkFails }),
-	either("control refuses", func(f *placeFacts) *bool { return &f.refusing }),
-	either("succeeds", func(f *placeFacts) *bool { return &f.succeeds }),
-	either("crashed", func(f *placeFacts) *bool { return &f.crashed }),
-	either("status as control", func(f *placeFacts) *bool { return &f.asStatus }),
-	either("as before", func(f *placeFacts) *bool { return &f.asBefore }),
-	either("output lost", func(f *placeFacts) *bool { return &f.lost }),
-	either("excused", func(f *placeFacts) *bool { return &f.excused }),
+var placeAxes = []axis[placeFacts]{
+	yesNo("hang", func(f *placeFacts) *bool { return &f.hang }),
+	yesNo("orphan", func(f *placeFacts) *bool { return &f.orphan }),
+	yesNo("escape", func(f *placeFacts) *bool { return &f.escape }),
+	yesNo("checked", func(f *placeFacts) *bool { return &f.checked }),
+	yesNo("check fails", func(f *placeFacts) *bool { return &f.checkFails }),
+	yesNo("control refuses", func(f *placeFacts) *bool { return &f.refusing }),
+	yesNo("succeeds", func(f *placeFacts) *bool { return &f.succeeds }),
+	yesNo("crashed", func(f *placeFacts) *bool { return &f.crashed }),
+	yesNo("status as control", func(f *placeFacts) *bool { return &f.asStatus }),
+	yesNo("as before", func(f *placeFacts) *bool { return &f.asBefore }),
+	yesNo("output lost", func(f *placeFacts) *bool { return &f.lost }),
+	yesNo("excused", func(f *placeFacts) *bool { return &f.excused }),
 	{"left", []string{"as control", "extra", "other"}, func(f *placeFacts, v int) { f.left = left(v) }},
-	either("ended by the start", func(f *placeFacts) *bool { return &f.ended }),
-	either("said why", func(f *placeFacts) *bool { return &f.said }),
+	yesNo("ended by the start", func(f *placeFacts) *bool { return &f.ended }),
+	yesNo("said why", func(f *placeFacts) *bool { return &f.said }),
 	{"next", []string{"as control", "extra", "torn", "other", "fails, named", "fails"}, func(f *placeFacts, v int) { f.next = next(v) }},
-}
-
-// places calls do for each combination of facts from axis i on.
-func places(f placeFacts, i int, do func(placeFacts)) {
-	if i == len(placeAxes) {
-		do(f)
-		return
-	}
-	for v := range placeAxes[i].values {
-		placeAxes[i].set(&f, v)
-		places(f, i+1, do)
-	}
 }
 
 // placeLines are the lines of docs/place.md, as it words them, apart from
@@ -85,7 +59,7 @@ func mayNot(placeFacts) bool { return false }
 
 func TestPlaceFirstLineWins(t *testing.T) {
 	t.Parallel()
-	places(placeFacts{}, 4, func(f placeFacts) { // the worst four are the same in any company
+	every(placeAxes[4:], placeFacts{}, func(f placeFacts) { // the worst four are the same in any company
 		for _, line := range placeLines {
 			if !line.holds(f) {
 				continue
@@ -106,54 +80,9 @@ func TestPlaceFirstLineWins(t *testing.T) {
 	}
 }
 
-// placeBranch is the truth table as questions, those left out that change
-// nothing.
-func placeBranch(f placeFacts, i int) []string {
-	if i == len(placeAxes) {
-		v, finding := decidePlace(f)
-		return []string{v.String() + map[bool]string{true: "!"}[finding]}
-	}
-	var branches [][]string
-	same := true
-	for v := range placeAxes[i].values {
-		placeAxes[i].set(&f, v)
-		branches = append(branches, placeBranch(f, i+1))
-		same = same && strings.Join(branches[0], "\n") == strings.Join(branches[v], "\n")
-	}
-	if same {
-		return branches[0]
-	}
-	var lines []string
-	for v, b := range branches {
-		head := fmt.Sprintf("%s: %s", placeAxes[i].name, placeAxes[i].values[v])
-		if len(b) == 1 {
-			lines = append(lines, head+" => "+b[0])
-			continue
-		}
-		lines = append(lines, head)
-		for _, l := range b {
-			lines = append(lines, "  "+l)
-		}
-	}
-	return lines
-}
-
 func TestPlaceTable(t *testing.T) {
 	t.Parallel()
-	const golden = "testdata/place.txt"
-	got := strings.Join(placeBranch(placeFacts{}, 0), "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("the table is now\n%s", got)
-	}
+	compare(t, "testdata/place.txt", branch(placeAxes, placeFacts{}, decidePlace))
 }
 
 func placed(status int, d tree.Delta) Placed {

@@ -10,52 +10,47 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// axis is one answer, with all that it can be.
-type axis struct {
+// axis is one answer among the facts F, with all that it can be.
+type axis[F any] struct {
 	name   string
 	values []string
-	set    func(f *facts, v int)
+	set    func(f *F, v int)
 }
 
-func yesNo(name string, set func(*facts, bool)) axis {
-	return axis{name, []string{"no", "yes"}, func(f *facts, v int) { set(f, v == 1) }}
+func yesNo[F any](name string, field func(*F) *bool) axis[F] {
+	return axis[F]{name, []string{"no", "yes"}, func(f *F, v int) { *field(f) = v == 1 }}
 }
 
 // axes are all the facts, in the order in which the table asks for them.
-var axes = []axis{
-	yesNo("hang", func(f *facts, v bool) { f.hang = v }),
-	yesNo("orphan", func(f *facts, v bool) { f.orphan = v }),
-	yesNo("escape", func(f *facts, v bool) { f.escape = v }),
-	yesNo("checked", func(f *facts, v bool) { f.checked = v }),
-	yesNo("check fails", func(f *facts, v bool) { f.checkFails = v }),
-	yesNo("status as control", func(f *facts, v bool) { f.asStatus = v }),
-	yesNo("killed", func(f *facts, v bool) { f.killed = v }),
+var axes = []axis[facts]{
+	yesNo("hang", func(f *facts) *bool { return &f.hang }),
+	yesNo("orphan", func(f *facts) *bool { return &f.orphan }),
+	yesNo("escape", func(f *facts) *bool { return &f.escape }),
+	yesNo("checked", func(f *facts) *bool { return &f.checked }),
+	yesNo("check fails", func(f *facts) *bool { return &f.checkFails }),
+	yesNo("status as control", func(f *facts) *bool { return &f.asStatus }),
+	yesNo("killed", func(f *facts) *bool { return &f.killed }),
 	{"left", []string{"as control", "extra", "other"}, func(f *facts, v int) { f.left = left(v) }},
-	yesNo("sync lost", func(f *facts, v bool) { f.syncLost = v }),
+	yesNo("sync lost", func(f *facts) *bool { return &f.syncLost }),
 	{"next", []string{"as control", "extra", "torn", "other", "fails, named", "fails"}, func(f *facts, v int) { f.next = next(v) }},
-	yesNo("as before", func(f *facts, v bool) { f.asBefore = v }),
-	yesNo("stuck", func(f *facts, v bool) { f.stuck = v }),
+	yesNo("as before", func(f *facts) *bool { return &f.asBefore }),
+	yesNo("stuck", func(f *facts) *bool { return &f.stuck }),
 }
 
-// every calls do for each combination of facts.
-func every(do func(facts)) {
-	var walk func(f facts, i int)
-	walk = func(f facts, i int) {
-		if i == len(axes) {
-			do(f)
-			return
-		}
-		for v := range axes[i].values {
-			axes[i].set(&f, v)
-			walk(f, i+1)
-		}
+// every calls do for each combination of what f holds already with the axes.
+func every[F any](axes []axis[F], f F, do func(F)) {
+	if len(axes) == 0 {
+		do(f)
+		return
 	}
-	walk(facts{}, 0)
+	for v := range axes[0].values {
+		axes[0].set(&f, v)
+		every(axes[1:], f, do)
+	}
 }
 
-// outcome is a verdict with a mark where it is a finding.
-func outcome(f facts) string {
-	v, finding := decide(f)
+// spelled is a verdict with a mark where it is a finding.
+func spelled(v Verdict, finding bool) string {
 	if finding {
 		return v.String() + "!"
 	}
@@ -63,15 +58,15 @@ func outcome(f facts) string {
 }
 
 // branch is the truth table as questions, those left out that change nothing.
-func branch(f facts, i int) []string {
-	if i == len(axes) {
-		return []string{outcome(f)}
+func branch[F any](axes []axis[F], f F, decide func(F) (Verdict, bool)) []string {
+	if len(axes) == 0 {
+		return []string{spelled(decide(f))}
 	}
 	var branches [][]string
 	same := true
-	for v := range axes[i].values {
-		axes[i].set(&f, v)
-		branches = append(branches, branch(f, i+1))
+	for v := range axes[0].values {
+		axes[0].set(&f, v)
+		branches = append(branches, branch(axes[1:], f, decide))
 		same = same && strings.Join(branches[0], "\n") == strings.Join(branches[v], "\n")
 	}
 	if same {
@@ -79,7 +74,7 @@ func branch(f facts, i int) []string {
 	}
 	var lines []string
 	for v, b := range branches {
-		head := fmt.Sprintf("%s: %s", axes[i].name, axes[i].values[v])
+		head := fmt.Sprintf("%s: %s", axes[0].name, axes[0].values[v])
 		if len(b) == 1 {
 			lines = append(lines, head+" => "+b[0])
 			continue
@@ -92,12 +87,10 @@ func branch(f facts, i int) []string {
 	return lines
 }
 
-// TestTruthTable holds decide, over all combinations of facts, against the table
-// in testdata. A mark after a verdict makes it a finding.
-func TestTruthTable(t *testing.T) {
-	t.Parallel()
-	const golden = "testdata/table.txt"
-	got := strings.Join(branch(facts{}, 0), "\n") + "\n"
+// compare holds a truth table against a golden file.
+func compare(t *testing.T, golden string, table []string) {
+	t.Helper()
+	got := strings.Join(table, "\n") + "\n"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -110,6 +103,13 @@ func TestTruthTable(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("the table is now\n%s", got)
 	}
+}
+
+// TestTruthTable holds decide, over all combinations of facts, against the table
+// in testdata. A mark after a verdict makes it a finding.
+func TestTruthTable(t *testing.T) {
+	t.Parallel()
+	compare(t, "testdata/table.txt", branch(axes, facts{}, decide))
 }
 
 // rows are the lines of the design's table, as it words them; the first that
@@ -145,7 +145,7 @@ func notExcused(f facts) bool { return !f.killed && !f.stuck }
 
 func TestFirstLineWins(t *testing.T) {
 	t.Parallel()
-	every(func(f facts) {
+	every(axes, facts{}, func(f facts) {
 		for _, row := range rows {
 			if !row.holds(f) {
 				continue
@@ -162,7 +162,7 @@ func TestFirstLineWins(t *testing.T) {
 func TestWorseIsNotBetter(t *testing.T) {
 	t.Parallel()
 	found := func(f facts) bool { _, finding := decide(f); return finding }
-	every(func(f facts) {
+	every(axes, facts{}, func(f facts) {
 		if v, _ := decide(f); v == None || v >= end {
 			t.Errorf("%+v: %v", f, v)
 		}
@@ -188,7 +188,7 @@ func TestWorseIsNotBetter(t *testing.T) {
 // A kill excuses: as an error that reports itself the same is at least as bad.
 func TestKillIsNeverWorse(t *testing.T) {
 	t.Parallel()
-	every(func(f facts) {
+	every(axes, facts{}, func(f facts) {
 		if f.asStatus {
 			return
 		}
