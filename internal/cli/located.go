@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"faultlab/internal/shim"
 )
@@ -61,7 +62,7 @@ func (e *experiment) commandWord(arg string) bool {
 }
 
 // assignment is an argument that holds a value: --data=DIR, if=FILE.
-var assignment = regexp.MustCompile(`^([-\w]+=)(.+)$`)
+var assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([-\w]+=)(.+)$`) })
 
 func (e *experiment) locate(arg string, relative bool) string {
 	if found := e.find(arg, relative); found != arg {
@@ -70,7 +71,7 @@ func (e *experiment) locate(arg string, relative bool) string {
 		}
 		return found
 	}
-	if a := assignment.FindStringSubmatch(arg); a != nil {
+	if a := assignment().FindStringSubmatch(arg); a != nil {
 		return a[1] + e.find(a[2], relative)
 	}
 	return arg

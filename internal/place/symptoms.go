@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -62,7 +63,9 @@ func (r *Row) ended(o *trial.Outcome) bool {
 // faults are the signals that end what has gone wrong within.
 var faults = []syscall.Signal{unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSYS}
 
-var panics = regexp.MustCompile(`(?m)^(panic: |fatal error: |thread '.*panicked at).*`)
+var panics = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(panic: |fatal error: |thread '.*panicked at).*`)
+})
 
 // crashOf says what ended a program that no program should meet: any signal, a
 // fault of a program that it had started, or a panic. A Python traceback is a
@@ -76,7 +79,7 @@ func crashOf(o *trial.Outcome) string {
 	case o.Code == 0 || strings.Contains(o.Stderr, "failed printing to std"):
 		return ""
 	case strings.Contains(o.Stderr, "\ngoroutine ") || strings.Contains(o.Stderr, "panicked at"):
-		return panics.FindString(o.Stderr)
+		return panics().FindString(o.Stderr)
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // heatMap is trials as a table: points down, faults across.
@@ -105,13 +106,13 @@ func badness(t Trial) int {
 	return n
 }
 
-var pointForm = regexp.MustCompile(`^(\S+) path=(.+?)(?: nth=(\d+))?$`)
+var pointForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+) path=(.+?)(?: nth=(\d+))?$`) })
 
 // newMapRow takes a selector apart, so that a narrow table can cut a long path
 // and still show the rest.
 func newMapRow(p string) mapRow {
 	row, at := mapRow{Point: p}, p
-	if f := pointForm.FindStringSubmatch(p); f != nil {
+	if f := pointForm().FindStringSubmatch(p); f != nil {
 		row.Kind, at, row.Nth = f[1], f[2], f[3]
 	}
 	row.Dir, row.Base = path.Split(at)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed page.html
@@ -21,10 +22,14 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"words":  func(s string) []string { return strings.Split(s, " ") },
-	"number": number, "count": count, "inc": func(i int) int { return i + 1 },
-}).Parse(pageHTML))
+// pageTemplate is read when the first page is written: every start of faultfs would
+// pay for it.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"words":  func(s string) []string { return strings.Split(s, " ") },
+		"number": number, "count": count, "inc": func(i int) int { return i + 1 },
+	}).Parse(pageHTML))
+})
 
 // HTML writes one page that needs nothing but itself. Findings can be read
 // without JavaScript; with it, each experiment opens to what is known of it.
@@ -48,7 +53,7 @@ func (r *Report) HTML(w io.Writer) error {
 		return err
 	}
 	p.Data = template.JS(raw)
-	return pageTemplate.Execute(w, p)
+	return pageTemplate().Execute(w, p)
 }
 
 type page struct {

@@ -21,7 +21,7 @@ const lockName = ".faultfs-space"
 
 // spaceName is what a space is called. All are of one length, so that no run's
 // paths are longer than another's.
-var spaceName = regexp.MustCompile(`^faultfs-[0-9a-f]{12}$`)
+var spaceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^faultfs-[0-9a-f]{12}$`) })
 
 // Space is one invocation's folder for copies.
 type Space struct {
@@ -113,7 +113,7 @@ func still(f *os.File, name string) bool {
 func sweep(parent string) {
 	all, _ := filepath.Glob(filepath.Join(parent, "faultfs-*"))
 	for _, dir := range all {
-		if spaceName.MatchString(filepath.Base(dir)) && ours(dir) {
+		if spaceName().MatchString(filepath.Base(dir)) && ours(dir) {
 			sweepOne(dir)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"faultlab/internal/op"
@@ -47,13 +48,15 @@ type Actor struct{ *running }
 
 // stageCalls are those that an actor's order can depend on, and those that show
 // what it changes.
-var stageCalls = op.Calls(op.All &^ op.SetOf(op.Close, op.Sync, op.Chdir))
+var stageCalls = sync.OnceValue(func() []string {
+	return op.Calls(op.All &^ op.SetOf(op.Close, op.Sync, op.Chdir))
+})
 
 // Start brings a program onto the stage. Its operations are offered to the gate,
 // which may be nil, and then to the rules.
 func (s *Stage) Start(ctx context.Context, actor byte, p Program, gate shim.Gate, rules []rule.Rule) (*Actor, error) {
 	watch := s.runner.sentry(Case{Rules: rules}, s.at)
-	sub := s.runner.subject(Case{Rules: rules, Watch: stageCalls}, s.at, watch, "actor."+string(actor))
+	sub := s.runner.subject(Case{Rules: rules, Watch: stageCalls()}, s.at, watch, "actor."+string(actor))
 	sub.command = command{p.Path, p.Args}
 	sub.actor, sub.gate = actor, gate
 	sub.env = []string{"FAULTFS_ACTOR=" + string(actor) + "@" + filepath.Base(filepath.Dir(s.at.Tree()))}
