@@ -57,15 +57,10 @@ type placeFacts struct {
 
 // decidePlace goes down the list of verdicts: the first that holds is it.
 func decidePlace(f placeFacts) (Verdict, bool) {
+	if v := gravest(f.hang, f.orphan, f.escape, f.checked && f.checkFails); v != None {
+		return v, true
+	}
 	switch {
-	case f.hang:
-		return Hang, true
-	case f.orphan:
-		return Orphan, true
-	case f.escape:
-		return Escape, true
-	case f.checked && f.checkFails:
-		return Violated, true
 	case f.refusing && (f.succeeds || !f.asBefore && f.left != leftAsControl):
 		return Bypassed, true
 	case f.crashed:

@@ -89,19 +89,28 @@ const (
 
 // decide goes down the list of verdicts: the first that holds is it.
 func decide(f facts) (Verdict, bool) {
-	switch {
-	case f.hang:
-		return Hang, true
-	case f.orphan:
-		return Orphan, true
-	case f.escape:
-		return Escape, true
-	case f.checked && f.checkFails:
-		return Violated, true
-	case f.asStatus && !f.killed:
+	if v := gravest(f.hang, f.orphan, f.escape, f.checked && f.checkFails); v != None {
+		return v, true
+	}
+	if f.asStatus && !f.killed {
 		return passed(f)
 	}
 	return failed(f)
+}
+
+// gravest is the verdict of what is wrong whatever else was seen; None if nothing is.
+func gravest(hang, orphan, escape, violated bool) Verdict {
+	switch {
+	case hang:
+		return Hang
+	case orphan:
+		return Orphan
+	case escape:
+		return Escape
+	case violated:
+		return Violated
+	}
+	return None
 }
 
 // passed judges a run that reported the success, or the refusal, of the control.
