@@ -28,11 +28,11 @@ type member struct {
 
 // thread is one of a process's threads.
 type thread struct {
-	tid            int
-	schedule, call int    // descriptors of /proc/TID/schedstat and …/syscall
-	ran            []byte // its schedule when it was last looked at
-	dead           bool
-	monitor        bool // of the Go runtime
+	tid                  int
+	schedule, call, stat int    // descriptors of /proc/TID/schedstat, …/syscall and …/stat
+	ran                  []byte // its schedule when it was last looked at
+	dead                 bool
+	monitor              bool // of the Go runtime
 }
 
 func newCensus(r *Run) *census {
@@ -60,8 +60,9 @@ func (m *member) close() {
 }
 
 func (t *thread) close() {
-	_ = unix.Close(t.schedule)
-	_ = unix.Close(t.call)
+	for _, fd := range []int{t.schedule, t.call, t.stat} {
+		_ = unix.Close(fd)
+	}
 }
 
 // take brings the census up to date. It reports whether anybody is left.
@@ -184,17 +185,19 @@ func (m *member) meet(tid int) *thread {
 
 // openThread opens a thread's files; nil where it is gone.
 func openThread(tid int) *thread {
-	schedule, err := unix.Open(procDir(tid)+"schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil
+	t := &thread{tid: tid, schedule: -1, call: -1, stat: -1}
+	dir := procDir(tid) + "task/" + strconv.Itoa(tid) + "/"
+	for i, fd := range []*int{&t.schedule, &t.call, &t.stat} {
+		var err error
+		if *fd, err = unix.Open(dir+threadFiles[i], unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			t.close()
+			return nil
+		}
 	}
-	call, err := unix.Open(procDir(tid)+"syscall", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		_ = unix.Close(schedule)
-		return nil
-	}
-	return &thread{tid: tid, schedule: schedule, call: call}
+	return t
 }
+
+var threadFiles = [...]string{"schedstat", "syscall", "stat"}
 
 // scheduled is how long and how often the thread has run: it changes whenever it
 // does.
@@ -216,4 +219,21 @@ func (t *thread) sleep() (sleep, bool) {
 		return sleep{}, false
 	}
 	return parseSleep(string(buf[:n]))
+}
+
+// state is the letter that the kernel gives to what the thread does; 0 where it is
+// gone. One that was woken and has not run yet is told as asleep in its call, but
+// its letter is R.
+func (t *thread) state() byte {
+	var buf [96]byte // a name has 15 bytes at most, which may be brackets
+	n, err := unix.Pread(t.stat, buf[:], 0)
+	if err != nil || n <= 0 {
+		return 0
+	}
+	const end = ") " // of the name
+	i := bytes.LastIndex(buf[:n], []byte(end))
+	if i < 0 || i+len(end) >= n {
+		return 0
+	}
+	return buf[i+len(end)]
 }

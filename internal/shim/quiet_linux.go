@@ -17,8 +17,9 @@ import (
 // trapped has been dealt with. What is asleep like this stays so until somebody
 // from outside does something.
 //
-// It is read from the kernel, and it holds for one instant: all are looked at
-// twice, and whoever had run in between would show it in his schedule's count.
+// It is read from the kernel, and it holds for one instant: whoever had run since
+// the census was taken would show it in his schedule's count, and who has not, and
+// slept when he was looked at, sleeps still: none that could wake him has run.
 //
 // A deadline is near that comes within a second while another thread is held: a
 // heartbeat, a retry. Beyond that it is a limit on what takes too long, and need
@@ -38,7 +39,7 @@ func (r *Run) Quiet(held map[int]bool) bool {
 		return true // nobody is left who could make another thread
 	}
 	before, ok := r.receiving()
-	if !ok || !r.census.dozing(held) || !r.census.dozing(held) || !r.census.unmoved() {
+	if !ok || !r.census.dozing(held) || !r.census.unmoved() {
 		return false
 	}
 	after, ok := r.receiving()
@@ -113,7 +114,7 @@ func (r *Run) receiving() (ran string, ok bool) {
 	}
 	ran = string(t.scheduled())
 	s, asleep := t.sleep()
-	return ran, asleep && s.nr == unix.SYS_IOCTL && !waiting(r.listener)
+	return ran, asleep && s.nr == unix.SYS_IOCTL && s.args[1] == unix.SECCOMP_IOCTL_NOTIF_RECV && !waiting(r.listener)
 }
 
 // sleep is the call in which a thread waits.
@@ -156,8 +157,14 @@ func (t *thread) dozing(pid int, near time.Duration, runtimeNaps *int) bool {
 	if !ok {
 		return ended(t.tid)
 	}
-	if !s.interruptible() && diskSleep(t.tid) {
-		return false // it waits for a disk, and not for anybody
+	switch t.state() {
+	case 'S', 'T', 't':
+	case 'D':
+		if !s.forks() {
+			return false // it waits for a disk, and not for anybody
+		}
+	default:
+		return false // somebody has woken it, and it has not run yet
 	}
 	left, timed := s.deadline(t.tid)
 	if !timed || left > near {
@@ -171,22 +178,10 @@ func (t *thread) dozing(pid int, near time.Duration, runtimeNaps *int) bool {
 	return false
 }
 
-// interruptible reports whether a call is known to sleep so that a signal wakes
-// it, or is that of a vfork's parent, which nothing does.
-func (s sleep) interruptible() bool {
-	switch s.nr {
-	case unix.SYS_FUTEX, unix.SYS_EPOLL_PWAIT, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_PPOLL,
-		unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_RT_SIGSUSPEND, unix.SYS_CLONE, unix.SYS_CLONE3, vforkCall:
-		return true
-	}
-	return false
-}
-
-// diskSleep reports whether a thread sleeps so that no signal wakes it.
-func diskSleep(tid int) bool {
-	text, _ := os.ReadFile(procDir(tid) + "stat")
-	_, rest, _ := strings.Cut(string(text), ") ")
-	return strings.HasPrefix(rest, "D")
+// forks reports whether a call is that of a vfork's parent: it sleeps so that no
+// signal wakes it, and waits for its child.
+func (s sleep) forks() bool {
+	return s.nr == vforkCall || s.nr == unix.SYS_CLONE || s.nr == unix.SYS_CLONE3
 }
 
 // ended reports whether a thread is no more, or a zombie.
