@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	faultlab.Main(m, nil, "-trimpath", "./cmd/worker", "./cmd/coordinator", "./testdata/subjects/subject")
+	faultlab.Main(m, nil, "-trimpath", "./cmd/worker", "./cmd/coordinator", "./testdata/subjects/subject", "./testdata/subjects/field/field")
 }
 
 // TestScripts is the lab's own proof: each script says at its top what it shows.
