@@ -9,13 +9,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// How often whole experiments are measured: each round takes some twenty seconds.
+// How often whole experiments are measured: each round takes half a minute.
 const (
 	experimentRounds = 3
 	loops            = 20 // of what is measured by hand, a round
-	schedules        = 60 // of a race, a round
 )
 
 // measureExperiments compares whole experiments with what a shell loop around
@@ -27,14 +28,18 @@ func (s *setting) measureExperiments(r *report) error {
 		return err
 	}
 	sweeps := &table{title: "an experiment on git commit, and the commit after it", unit: time.Millisecond}
-	bare := sweeps.add("both bare, a copy each time", loop{func() error { return s.commits(repo) }}, nil)
+	bare := sweeps.add("both bare, a copy each time", loop{s.commits(repo), 1}, nil)
+	bareTwo := sweeps.add("the same, two at once", loop{s.commits(repo), 2}, nil)
 	_, missing := exec.LookPath("strace")
-	traced := sweeps.add("a loop around strace -e inject", loop{func() error { return s.tracedCommits(repo) }}, missing)
-	sweep := sweeps.add("faultfs sweep, all of it", counted{s.sweep(repo), "ran"}, nil)
+	traced := sweeps.add("a loop around strace -e inject", loop{s.tracedCommits(repo), 1}, missing)
+	sweep := sweeps.add("faultfs sweep --jobs 1, all of it", counted{s.sweep(repo, "1"), "ran"}, nil)
+	sweepTwo := sweeps.add("faultfs sweep --jobs 2, all of it", counted{s.sweep(repo, "2"), "ran"}, nil)
 
-	races := &table{title: "a run of two programs that each count up a file", unit: time.Millisecond}
-	inTurn := races.add("both bare, one after the other", loop{s.countTwice}, nil)
-	race := races.add("faultfs race, a schedule", counted{s.race(), "ran"}, nil)
+	races := &table{title: "a run of two workers on one data directory", unit: time.Millisecond}
+	inTurn := races.add("both bare, one after the other", loop{s.workers, 1}, nil)
+	inTurnTwo := races.add("the same, two pairs at once", loop{s.workers, 2}, nil)
+	race := races.add("faultfs race --jobs 1, a schedule", counted{s.race("1"), "ran"}, nil)
+	raceTwo := races.add("faultfs race --jobs 2, a schedule", counted{s.race("2"), "ran"}, nil)
 
 	for _, t := range []*table{sweeps, races} {
 		for _, row := range t.rows {
@@ -42,10 +47,17 @@ func (s *setting) measureExperiments(r *report) error {
 		}
 	}
 	r.tables = append(r.tables, sweeps, races)
-	r.bar("an experiment of a sweep, times a strace loop's", 1.0/3, timesOf(sweep, traced)).optional = missing != nil
+	r.bar("an experiment of a sweep, times a strace loop's", 1.0/3, timesOf(sweepTwo, traced)).optional = missing != nil
 	r.bar("an experiment of a sweep, times its programs bare", 2, timesOf(sweep, bare))
 	r.bar("a schedule of a race, times its programs bare", 1.5, timesOf(race, inTurn))
+	r.bar("what two bare loops gain, times what two jobs of a sweep gain", 1/0.9, gains(bare, bareTwo, sweep, sweepTwo))
+	r.bar("what two bare loops gain, times what two jobs of a race gain", 1/0.9, gains(inTurn, inTurnTwo, race, raceTwo))
 	return runSome(append(append([]*row{}, sweeps.rows...), races.rows...), experimentRounds)
+}
+
+// gains compares what two at once gain bare with what they gain in experiments.
+func gains(one, two, ours, oursTwo *row) func() (float64, string) {
+	return func() (float64, string) { return one.ratio(two) / ours.ratio(oursTwo), "" }
 }
 
 // runSome measures every row so many times, in turn.
@@ -65,17 +77,38 @@ func runSome(rows []*row, rounds int) error {
 	return nil
 }
 
-// loop is something done by hand, several times.
-type loop struct{ once func() error }
+// loop is something done by hand, several times, by some at once: each in a
+// directory of its own.
+type loop struct {
+	once   func(dir string) error
+	atOnce int
+}
 
 func (l loop) measure() (float64, error) {
 	began := time.Now()
-	for range loops {
-		if err := l.once(); err != nil {
-			return 0, err
-		}
+	var all errgroup.Group
+	for range l.atOnce {
+		all.Go(func() error {
+			for range loops / l.atOnce {
+				if err := inScratch(l.once); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	return float64(time.Since(began).Nanoseconds()) / loops, nil
+	err := all.Wait()
+	return float64(time.Since(began).Nanoseconds()) / loops, err
+}
+
+// inScratch runs f in a new directory, and removes that.
+func inScratch(f func(dir string) error) error {
+	dir, err := os.MkdirTemp("", "faultlab-bench-loop-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	return f(dir)
 }
 
 // counted is a command of faultfs, by the experiments that its report counts.
@@ -117,57 +150,53 @@ func (s *setting) repository() (string, error) {
 	return dir, command(dir, "sh", "-c", gitSetup)
 }
 
-// copied runs f in a copy of the repository.
-func (s *setting) copied(repo string, f func(dir string) error) error {
-	dir := filepath.Join(s.dir, "copy")
-	defer os.RemoveAll(dir)
-	if err := command(s.dir, "cp", "-a", repo, dir); err != nil {
-		return err
-	}
-	return f(dir)
-}
-
-func (s *setting) commits(repo string) error {
-	return s.copied(repo, func(dir string) error {
+// commits commits twice in a copy of the repository.
+func (s *setting) commits(repo string) func(dir string) error {
+	return func(dir string) error {
+		if err := command(dir, "cp", "-a", repo+"/.", dir); err != nil {
+			return err
+		}
 		if err := command(dir, "git", "commit", "-qm", "x"); err != nil {
 			return err
 		}
 		_ = command(dir, "git", "commit", "-qm", "x") // rightly refused
 		return nil
-	})
+	}
 }
 
-func (s *setting) tracedCommits(repo string) error {
-	return s.copied(repo, func(dir string) error {
+func (s *setting) tracedCommits(repo string) func(dir string) error {
+	return func(dir string) error {
+		if err := command(dir, "cp", "-a", repo+"/.", dir); err != nil {
+			return err
+		}
 		_ = command(dir, "strace", "-f", "-o", os.DevNull, "-e", "inject=write:error=ENOSPC:when=3", "git", "commit", "-qm", "x")
 		_ = command(dir, "git", "commit", "-qm", "x")
 		return nil
-	})
+	}
 }
 
-func (s *setting) sweep(repo string) []string {
-	return []string{s.faultfs, "sweep", "--tree", repo, "--", "git", "commit", "-qm", "x"}
+func (s *setting) sweep(repo, jobs string) []string {
+	return []string{s.faultfs, "sweep", "--jobs", jobs, "--faults", "EIO", "--tree", repo, "--", "git", "commit", "-qm", "x"}
 }
 
-const countUp = "n=$(cat count 2>/dev/null || echo 0); echo $((n+1)) >count"
+// worker is the command line of the reference worker on a data directory.
+func (s *setting) worker(data string) []string {
+	return []string{s.workerFile, "run", "--candidate", filepath.Join(s.dir, "candidate"), "--dataset", filepath.Join(s.dir, "dataset"), "--data", data}
+}
 
-func (s *setting) countTwice() error {
-	dir, err := os.MkdirTemp(s.dir, "count")
-	if err != nil {
+func (s *setting) workers(dir string) error {
+	line := s.worker(dir)
+	if err := command(dir, line[0], line[1:]...); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	for range 2 {
-		if err := command(dir, "sh", "-c", countUp); err != nil {
-			return err
-		}
-	}
+	_ = command(dir, line[0], line[1:]...) // it finds nothing better
 	return nil
 }
 
-func (s *setting) race() []string {
-	return []string{s.faultfs, "race", "--keep-going", "--preemptions", "4", "--max-schedules", strconv.Itoa(schedules),
-		"--", "sh", "-c", countUp, ":::", "sh", "-c", countUp}
+func (s *setting) race(jobs string) []string {
+	one := s.worker("{tree}")
+	line := append([]string{s.faultfs, "race", "--jobs", jobs, "--preemptions", "1", "--tree", s.data, "--"}, one...)
+	return append(append(line, ":::"), one...)
 }
 
 func command(dir, name string, args ...string) error {

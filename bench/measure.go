@@ -12,10 +12,11 @@ import (
 )
 
 // How long each table is measured. With the build of faultfs and the whole
-// experiments all takes some three minutes.
+// experiments all takes some four minutes.
 const (
 	callsLast  = 38 * time.Second
 	startsLast = 30 * time.Second
+	storesLast = 8 * time.Second
 	// mostRounds keeps strace from its last call: the highest count that its
 	// inject takes is 65535, and the rule must not fire.
 	mostRounds  = 600
@@ -30,7 +31,10 @@ type setting struct {
 	self    string // this program
 	faultfs string
 	nothing string // a Go program that does nothing
-	hosts   []*host
+
+	workerFile string // the reference worker
+	data       string // an empty data directory of it
+	hosts      []*host
 }
 
 func measure() (r *report, err error) {
@@ -57,6 +61,9 @@ func measure() (r *report, err error) {
 	if err := s.measureStarts(r); err != nil {
 		return nil, err
 	}
+	if err := s.measureStores(r); err != nil {
+		return nil, err
+	}
 	if err := s.measureExperiments(r); err != nil {
 		return nil, err
 	}
@@ -64,6 +71,12 @@ func measure() (r *report, err error) {
 	r.judge()
 	return r, nil
 }
+
+// What the reference worker works on.
+const (
+	candidate = `{"name":"one","weights":{"latency_ms":1,"errors":0,"queue":0},"page":9,"ticket":5}` + "\n"
+	dataset   = `{"id":"a","latency_ms":1,"errors":0,"queue":0,"want":"ignore"}` + "\n"
+)
 
 func newSetting() (*setting, error) {
 	self, err := os.Executable()
@@ -74,8 +87,11 @@ func newSetting() (*setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &setting{dir: dir, self: self, tree: filepath.Join(dir, "tree"), faultfs: filepath.Join(dir, "faultfs"), nothing: filepath.Join(dir, "nothing")}
-	if err := errors.Join(os.Mkdir(s.tree, 0o777), os.WriteFile(filepath.Join(s.tree, hot), block[:], 0o666)); err != nil {
+	s := &setting{dir: dir, self: self, tree: filepath.Join(dir, "tree"), faultfs: filepath.Join(dir, "faultfs"), nothing: filepath.Join(dir, "nothing"),
+		workerFile: filepath.Join(dir, "worker"), data: filepath.Join(dir, "data")}
+	if err := errors.Join(os.Mkdir(s.tree, 0o777), os.Mkdir(s.data, 0o777),
+		os.WriteFile(filepath.Join(dir, "candidate"), []byte(candidate), 0o666),
+		os.WriteFile(filepath.Join(dir, "dataset"), []byte(dataset), 0o666), os.WriteFile(filepath.Join(s.tree, hot), block[:], 0o666)); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -93,6 +109,7 @@ func (s *setting) close() error {
 func (s *setting) build() error {
 	for _, b := range []struct{ out, dir, pkg string }{
 		{s.faultfs, "..", "./cmd/faultfs"},
+		{s.workerFile, "..", "./cmd/worker"},
 		{s.nothing, ".", "./nothing"},
 	} {
 		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", b.out, b.pkg)
