@@ -2,9 +2,11 @@ package scratch
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -142,6 +144,14 @@ func (c *Copy) Touch(p string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.touched[p] = true
+}
+
+// Touched lists the paths that were touched since the last Reset, sorted; false
+// where TouchAll has been called.
+func (c *Copy) Touched() ([]string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.touched)), !c.all
 }
 
 // TouchAll says that nothing is known of what has changed.

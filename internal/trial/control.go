@@ -71,6 +71,7 @@ func (r *Runner) Control(ctx context.Context, c Case) (*Controls, error) {
 		return nil, err
 	}
 	controls.Exclusive = exclusive || len(r.allowed) > 0
+	r.memo.begin()
 	return controls, nil
 }
 

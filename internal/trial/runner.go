@@ -30,6 +30,7 @@ type Runner struct {
 	copies  chan *scratch.Copy // idle ones; nil stands for one not yet made
 	pattern *Pattern
 	watch   *watchdog
+	memo    memo
 }
 
 // ErrUnreached says that a case's point did not come in its run.
@@ -200,10 +201,28 @@ func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) 
 	if got.Hang != "" || c.Record != nil && c.State == nil || c.State != nil && c.State.Alone {
 		return run, nil // what stands there was cut off by us, or is all that is asked
 	}
-	if run.Next, err = r.next(ctx, at, s, c.Record); err != nil {
+	if c.Record != nil {
+		return r.follow(ctx, at, s, run, c.Record)
+	}
+	left, whole := r.memo.of(r, at, run)
+	if a, ok := r.memo.get(left); ok && whole {
+		run.Next, run.After, run.Check = a.next, a.after, a.check
+		return run, nil
+	}
+	run, err = r.follow(ctx, at, s, run, nil)
+	if err == nil && whole {
+		r.memo.put(left, aftermath{run.Next, run.Check, run.After})
+	}
+	return run, err
+}
+
+// follow is what comes after the subject's run: the next one, which may be
+// recorded, or else the check, too.
+func (r *Runner) follow(ctx context.Context, at *scratch.Copy, s *sentry, run Run, rec *record.Record) (_ Run, err error) {
+	if run.Next, err = r.next(ctx, at, s, rec); err != nil {
 		return Run{}, err
 	}
-	if run.After, _, err = r.delta(at); err != nil || c.Record != nil {
+	if run.After, _, err = r.delta(at); err != nil || rec != nil {
 		return run, err
 	}
 	run.Check, err = r.check(ctx, at, run.Subject)
@@ -279,11 +298,15 @@ func (r *Runner) check(ctx context.Context, at *scratch.Copy, got Outcome) (Outc
 	if r.spec.Check == "" {
 		return Outcome{}, nil
 	}
-	status := fmt.Sprint(got.Status())
-	if got.ByRule {
-		status = "killed"
+	return r.oracle(ctx, at, told(got), filepath.Join(at.Out(), "run.stdout"), filepath.Join(at.Out(), "run.stderr"))
+}
+
+// told is how a check is told that the program ended.
+func told(o Outcome) string {
+	if o.ByRule {
+		return "killed"
 	}
-	return r.oracle(ctx, at, status, filepath.Join(at.Out(), "run.stdout"), filepath.Join(at.Out(), "run.stderr"))
+	return fmt.Sprint(o.Status())
 }
 
 // oracle runs the user's check with what it is told in its environment.
