@@ -25,7 +25,19 @@ import (
 // heartbeat, a retry. Beyond that it is a limit on what takes too long, and need
 // not be waited for. Of a subject none of whose threads is held every deadline is
 // near that a run lives to see.
-func (r *Run) Quiet(held map[int]bool) bool {
+func (r *Run) Quiet(held map[int]bool) bool { return r.quiet(held, farAway) }
+
+// Idle is Quiet for a subject that serves others: of its deadlines only those are
+// near that come within the given time, for a server's limits on its clients
+// never end.
+func (r *Run) Idle(near time.Duration) bool { return r.quiet(nil, near) }
+
+// Still reports whether no thread has run since the subject was last found quiet.
+// Where several subjects can wake each other, each was quiet when it was looked
+// at, and all are at once if afterwards each is still.
+func (r *Run) Still() bool { return r.census != nil && (r.census.ended || r.census.unmoved()) }
+
+func (r *Run) quiet(held map[int]bool, far time.Duration) bool {
 	if r.census == nil {
 		r.census = newCensus(r)
 	}
@@ -39,7 +51,7 @@ func (r *Run) Quiet(held map[int]bool) bool {
 		return true // nobody is left who could make another thread
 	}
 	before, ok := r.receiving()
-	if !ok || !r.census.dozing(held) || !r.census.unmoved() {
+	if !ok || !r.census.dozing(held, far) || !r.census.unmoved() {
 		return false
 	}
 	after, ok := r.receiving()
@@ -65,13 +77,13 @@ func (c *census) allHeld(held map[int]bool) bool {
 	return true
 }
 
-// dozing reports whether every thread that is not held sleeps.
-func (c *census) dozing(held map[int]bool) bool {
-	near := farAway
+// dozing reports whether every thread that is not held sleeps, and longer than
+// near where none is held.
+func (c *census) dozing(held map[int]bool, near time.Duration) bool {
 	for _, m := range c.members {
 		for tid := range m.threads {
 			if held[tid] {
-				near = soon
+				near = min(near, soon)
 			}
 		}
 	}
@@ -160,8 +172,8 @@ func (t *thread) dozing(pid int, near time.Duration, runtimeNaps *int) bool {
 	switch t.state() {
 	case 'S', 'T', 't':
 	case 'D':
-		if !s.forks() {
-			return false // it waits for a disk, and not for anybody
+		if !s.vforks(t.tid) {
+			return false // it waits for the kernel, and not for anybody
 		}
 	default:
 		return false // somebody has woken it, and it has not run yet
@@ -178,10 +190,20 @@ func (t *thread) dozing(pid int, near time.Duration, runtimeNaps *int) bool {
 	return false
 }
 
-// forks reports whether a call is that of a vfork's parent: it sleeps so that no
-// signal wakes it, and waits for its child.
-func (s sleep) forks() bool {
-	return s.nr == vforkCall || s.nr == unix.SYS_CLONE || s.nr == unix.SYS_CLONE3
+// vforks reports whether a call is that of a vfork's parent, which sleeps so that
+// no signal wakes it, and waits for its child.
+func (s sleep) vforks(tid int) bool {
+	switch s.nr {
+	case vforkCall:
+		return true
+	case unix.SYS_CLONE:
+		return s.args[0]&unix.CLONE_VFORK != 0
+	case unix.SYS_CLONE3:
+		var flags [8]byte // the first word of what the argument points to
+		_, errno := peek(tid, s.args[0], flags[:])
+		return errno == 0 && binary.NativeEndian.Uint64(flags[:])&unix.CLONE_VFORK != 0
+	}
+	return false
 }
 
 // ended reports whether a thread is no more, or a zombie.
