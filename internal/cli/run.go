@@ -34,7 +34,13 @@ func newRun(std streams) *cobra.Command {
 		Short: "Run a program once, with the faults that the rules say",
 		Long: `Run a program in place, on the tree given, and do to its file-system calls what
 the rules say. Without --expect the program's own status is relayed, as a shell
-would show it (128+n for a signal); a rule that never fired voids the run (125).`,
+would show it (128+n for a signal); a rule that never fired voids the run (125).
+
+A rule is an operation (a kind, mutate, or a system call), keys that narrow it,
+"do", and an action:
+  path=GLOB nth=N|N..|N..M proc=GLOB actor=A budget=BYTES mode=r|w|rw lock=ex|sh
+  fail ERRNO [stay] | short K [fail ERRNO [stay]] | kill [process] [after | mid K]
+  signal SIG | delay D | hold until=FILE [mark=FILE]`,
 		Example: `  faultfs run --on 'write path=run.lock nth=1 do fail ENOSPC' -- worker run …
   faultfs run --on 'rename path=state.json do kill' --expect killed -- ./tool save`,
 		Args: func(cmd *cobra.Command, args []string) error { return commandLine(cmd, args) },

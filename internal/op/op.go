@@ -140,6 +140,24 @@ type Op struct {
 	// the file off, or makes it. One that must make a file which is already
 	// there fails by itself, and cannot.
 	Writes bool
+	// Mode is how the file is open, or will be by an open: see Access.
+	Mode Mode
+	// Hold is what a lock asks for.
+	Hold Hold
+	// FD is the descriptor on which the call works, where Opened is set.
+	FD int
+	// Opened finds Mode out, as long as the call waits for its answer. It is
+	// dear, so nobody asks who need not know.
+	Opened Opened
+}
+
+// Access is how the file is open. It may be asked only while o waits for its
+// answer.
+func (o *Op) Access() Mode {
+	if o.Mode == 0 && o.Opened != nil {
+		o.Mode = o.Opened.Mode(o.Tid, o.FD)
+	}
+	return o.Mode
 }
 
 // Kinds is the set of kinds that o counts as.

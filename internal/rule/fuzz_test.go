@@ -21,6 +21,7 @@ func FuzzParse(f *testing.F) {
 		"unlink path=/x/{1}[a-z]{b,c}.{2} do kill process mid 3",
 		"write path=x nth=1 do short 7 fail ENOSPC stay",
 		"open do fail EROFS stay # read-only",
+		"flock mode=r lock=ex do fail EBADF",
 		"mutate do signal TERM\non sync do fail EIO",
 	} {
 		f.Add(text)

@@ -122,7 +122,7 @@ func (m *Matcher) Unfired() []Rule {
 	return rules
 }
 
-// selects asks everything but nth. The path comes late because it costs most.
+// selects asks everything but nth. The path comes late because it costs much.
 func (c *counter) selects(o *op.Op, kinds op.Set) bool {
 	onPath := c.observes && c.matchesPath(o)
 	if c.rule.Actor != 0 && c.rule.Actor != o.Actor {
@@ -138,7 +138,13 @@ func (c *counter) selects(o *op.Op, kinds op.Set) bool {
 	if !onPath && (c.observes || !c.matchesPath(o)) {
 		return false
 	}
-	return c.rule.Proc == "" || matchesProc(c.rule.Proc, o.Proc) || matchesProc(c.rule.Proc, o.Script)
+	if c.rule.Proc != "" && !matchesProc(c.rule.Proc, o.Proc) && !matchesProc(c.rule.Proc, o.Script) {
+		return false
+	}
+	if c.rule.Hold != 0 && c.rule.Hold != o.Hold {
+		return false
+	}
+	return c.rule.Mode == 0 || c.rule.Mode == o.Access() // last: it is looked up only now
 }
 
 // matchesPath may leave the second name unseen even by a placeholder: once

@@ -72,7 +72,7 @@ func play(t *testing.T, m *Matcher, ops string) string {
 	return b.String()
 }
 
-// readOp reads "CALL[:KIND[+KIND]] PATH [to=PATH] [size=N] [proc=P] [script=P] [actor=A] [exists] [writes]".
+// readOp reads "CALL[:KIND[+KIND]] PATH [to=PATH] [size=N] [proc=P] [script=P] [actor=A] [mode=M] [lock=H] [exists] [writes]".
 func readOp(t *testing.T, text string) op.Op {
 	t.Helper()
 	f := strings.Fields(text)
@@ -103,6 +103,10 @@ func readOp(t *testing.T, text string) op.Op {
 			o.Writes = true
 		case "actor":
 			o.Actor = value[0]
+		case "mode":
+			o.Mode, _ = op.ParseMode(value)
+		case "lock":
+			o.Hold, _ = op.ParseHold(value)
 		default:
 			t.Fatalf("bad operation %q", text)
 		}

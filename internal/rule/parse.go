@@ -36,7 +36,7 @@ func ParseSelector(text string) (Selector, error) {
 	if w, more := p.take(); more {
 		return Selector{}, p.fail(w.Pos, "unexpected %q: expected a selector alone", w.text)
 	}
-	if err := p.checkBudget(); err != nil {
+	if err := p.checkKeys(); err != nil {
 		return Selector{}, err
 	}
 	return p.rule.Selector, nil
@@ -163,13 +163,13 @@ func operations() string {
 	return "kinds: " + strings.Join(ks, ", ") + "; mutate; or a system call's name"
 }
 
-var selectorKeys = []string{"path", "nth", "proc", "actor", "budget"}
+var selectorKeys = []string{"path", "nth", "proc", "actor", "budget", "mode", "lock"}
 
 func (p *parser) key() error {
 	w, _ := p.take()
 	key, value, ok := strings.Cut(w.text, "=")
 	if !ok {
-		return p.fail(w.Pos, `expected a key (path=, nth=, proc=, actor=, budget=) or "do", found %q`, w.text)
+		return p.fail(w.Pos, `expected a key (%s=) or "do", found %q`, strings.Join(selectorKeys, "=, "), w.text)
 	}
 	if _, twice := p.keys[key]; twice {
 		return p.fail(w.Pos, "duplicate key %q", key)
@@ -198,6 +198,16 @@ func (p *parser) set(key, value string) (err error) {
 	case "budget":
 		if s.Budget, err = parseCount(value, math.MaxInt64); err != nil {
 			err = fmt.Errorf("bad budget %q: expected bytes, %w", value, err)
+		}
+	case "mode":
+		var ok bool
+		if s.Mode, ok = op.ParseMode(value); !ok {
+			err = fmt.Errorf("bad mode %q: expected r, w or rw: how the file was opened", value)
+		}
+	case "lock":
+		var ok bool
+		if s.Hold, ok = op.ParseHold(value); !ok {
+			err = fmt.Errorf("bad lock %q: expected sh or ex: shared or exclusive", value)
 		}
 	default:
 		list := "keys: " + strings.Join(selectorKeys, ", ")

@@ -179,6 +179,19 @@ func (p *parser) check() error {
 	case r.Budget > 0 && r.Verb != DoFail:
 		return p.fail(p.verb.Pos, `budget needs the action "fail ERRNO", not %q`, r.Verb)
 	}
+	return p.checkKeys()
+}
+
+// checkKeys asks whether the keys of the selector go with its operation.
+func (p *parser) checkKeys() error {
+	s := &p.rule.Selector
+	kinds := wordKinds(s.Word)
+	switch {
+	case s.Mode != 0 && !op.HasMode(kinds):
+		return p.fail(p.keys["mode"], "mode needs an operation on an open file, or one that opens, not %q", s.Word)
+	case s.Hold != 0 && !kinds.Has(op.Lock):
+		return p.fail(p.keys["lock"], "lock= needs lock, flock or fcntl, not %q", s.Word)
+	}
 	return p.checkBudget()
 }
 

@@ -21,7 +21,7 @@ func drawRule(t *rapid.T) Rule {
 	}
 	kinds := wordKinds(r.Word)
 	if r.Verb == DoShort && !kinds.Meets(transfers) || r.When == Mid && !kinds.Has(op.Write) {
-		r.Word = "write"
+		r.Word, r.Hold = "write", 0
 	}
 	return r
 }
@@ -39,6 +39,12 @@ func drawSelector(t *rapid.T) Selector {
 	}
 	if budget := rapid.Int64Range(-1, 1<<40).Draw(t, "budget"); budget > 0 && (s.Word == "write" || s.Word == "sendfile") {
 		s.Budget = budget
+	}
+	if op.HasMode(wordKinds(s.Word)) {
+		s.Mode = op.Mode(rapid.IntRange(0, int(op.ReadsWrites)).Draw(t, "mode"))
+	}
+	if wordKinds(s.Word).Has(op.Lock) {
+		s.Hold = op.Hold(rapid.IntRange(0, int(op.Exclusive)).Draw(t, "lock"))
 	}
 	return s
 }

@@ -52,6 +52,10 @@ type Selector struct {
 	Proc string
 	// Actor is 'A' to 'Z'.
 	Actor byte
+	// Mode is how the file is open, or will be by an open.
+	Mode op.Mode
+	// Hold is what a lock asks for.
+	Hold op.Hold
 	// Budget is the size, in bytes, of the disk that the matching writes
 	// share. Nothing below 1 is a budget.
 	Budget int64
@@ -72,6 +76,12 @@ func (s Selector) String() string {
 	}
 	if s.Actor != 0 {
 		fmt.Fprintf(&b, " actor=%c", s.Actor)
+	}
+	if s.Mode != 0 {
+		b.WriteString(" mode=" + s.Mode.String())
+	}
+	if s.Hold != 0 {
+		b.WriteString(" lock=" + s.Hold.String())
 	}
 	if s.Budget > 0 {
 		fmt.Fprintf(&b, " budget=%d", s.Budget)

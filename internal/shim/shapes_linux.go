@@ -22,6 +22,7 @@ type descriptor struct{ fd, size, off int }
 
 func (s descriptor) read(l *looker, n *notification, o *op.Op) bool {
 	o.Off, o.Size = argument(n, s.off), argument(n, s.size)
+	onFile(o, n.args[s.fd])
 	return l.descriptor(int(n.tid), n.args[s.fd], &o.Path)
 }
 
@@ -34,6 +35,7 @@ func (s vector) read(l *looker, n *notification, o *op.Op) bool {
 		return false
 	}
 	o.Off, o.Size = argument(n, s.off), 0
+	onFile(o, n.args[s.fd])
 	for _, v := range l.vectors(int(n.tid), n.args[1], n.args[2]) {
 		o.Size += int64(v.size)
 	}
@@ -48,10 +50,12 @@ func (s copying) read(l *looker, n *notification, o *op.Op) bool {
 	o.Off = -1
 	var target string
 	ok := l.descriptor(int(n.tid), n.args[s.to], &target)
+	onFile(o, n.args[s.to])
 	if ok && inside(target) {
 		o.Path = target
 	} else if l.descriptor(int(n.tid), n.args[s.from], &o.Path) && inside(o.Path) {
 		o.Kind = op.Read
+		onFile(o, n.args[s.from])
 		ok = true
 	} else {
 		o.Path = target
@@ -127,7 +131,7 @@ func (s opening) read(l *looker, n *notification, o *op.Op) bool {
 	const exclusive = unix.O_CREAT | unix.O_EXCL
 	follow := flags&unix.O_NOFOLLOW == 0 && flags&exclusive != exclusive
 	f, ok := l.named(n, s.dir, s.path, follow)
-	o.Path, o.Exists, o.Kind = f.path, f.exists, op.Open
+	o.Path, o.Exists, o.Kind, o.Mode = f.path, f.exists, op.Open, modeOf(flags)
 	switch {
 	case flags&unix.O_TMPFILE == unix.O_TMPFILE:
 		o.Kind = op.Create
@@ -184,14 +188,27 @@ func (s socket) read(l *looker, n *notification, o *op.Op) bool {
 type locking struct{ record int }
 
 func (s locking) read(l *looker, n *notification, o *op.Op) bool {
-	if s.record == 0 {
-		if n.args[1]&(unix.LOCK_SH|unix.LOCK_EX) == 0 {
-			return false
-		}
-	} else if int16(l.word(int(n.tid), n.args[s.record])) == unix.F_UNLCK {
+	if o.Hold = s.asked(l, n); o.Hold == 0 {
 		return false
 	}
+	onFile(o, n.args[0])
 	return l.descriptor(int(n.tid), n.args[0], &o.Path)
+}
+
+// asked is the lock that is to be taken; none where one is given back.
+func (s locking) asked(l *looker, n *notification) op.Hold {
+	shared, exclusive := n.args[1]&unix.LOCK_SH != 0, n.args[1]&unix.LOCK_EX != 0
+	if s.record != 0 {
+		kind := int16(l.word(int(n.tid), n.args[s.record]))
+		shared, exclusive = kind == unix.F_RDLCK, kind == unix.F_WRLCK
+	}
+	switch {
+	case exclusive:
+		return op.Exclusive
+	case shared:
+		return op.Shared
+	}
+	return 0
 }
 
 // wholeTree is a call without a file: sync.
