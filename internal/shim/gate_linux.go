@@ -1,6 +1,9 @@
 package shim
 
 import (
+	"os"
+	"strings"
+
 	"golang.org/x/sys/unix"
 
 	"faultlab/internal/op"
@@ -77,6 +80,23 @@ func (r *Run) gate(c *call, n *notification, o *op.Op) bool {
 
 // Ended is closed when the last process of the subject has ended.
 func (r *Run) Ended() <-chan struct{} { return r.ended }
+
+// HasSocket reports whether a process of the subject has a socket open.
+func (r *Run) HasSocket() bool {
+	for _, pid := range r.members() {
+		dir := procDir(pid) + "fd/"
+		fds, _ := os.ReadDir(dir)
+		for _, fd := range fds {
+			if to, err := os.Readlink(dir + fd.Name()); err == nil && strings.HasPrefix(to, "socket:") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Exited is closed when the first process of the subject has ended.
+func (r *Run) Exited() <-chan struct{} { return r.exited }
 
 // Blocked says by whom a lock that waits would be kept from being had now; "" is
 // nobody, and so for every other operation. It is read and never tried: a lock
