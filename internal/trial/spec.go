@@ -30,6 +30,8 @@ type Spec struct {
 	// Setup, Next and Check are shell commands; "" is none. Without a
 	// Next the next run is the program itself.
 	Setup, Next, Check string
+	// Serve is a shell command that runs beside the actors of each stage.
+	Serve string
 
 	Allow   []string // absolute paths outside the tree that may be changed
 	Ignore  []string // globs of paths whose differences do not count

@@ -19,7 +19,7 @@ import (
 // Program is what an actor runs.
 type Program struct {
 	Path string   // absolute
-	Args []string // its own name first; "{tree}" stands for the copy
+	Args []string // its own name first; "{tree}" stands for the copy, "{tmp}" for the folder of its temporary files
 }
 
 // Stage is a copy on which several actors run against each other.
@@ -57,15 +57,30 @@ var stageCalls = sync.OnceValue(func() []string {
 func (s *Stage) Start(ctx context.Context, actor byte, p Program, gate shim.Gate, rules []rule.Rule) (*Actor, error) {
 	watch := s.runner.sentry(Case{Rules: rules}, s.at)
 	sub := s.runner.subject(Case{Rules: rules, Watch: stageCalls()}, s.at, watch, "actor."+string(actor))
-	sub.command = command{p.Path, p.Args}
-	sub.actor, sub.gate = actor, gate
-	sub.env = []string{"FAULTFS_ACTOR=" + string(actor) + "@" + filepath.Base(filepath.Dir(s.at.Tree()))}
-	run, err := s.runner.start(ctx, sub)
+	sub.command = command{p.Path, s.fill(p.Args)}
+	run, err := s.begin(ctx, sub, actor, gate)
 	if err != nil {
 		return nil, err
 	}
 	s.names = append(s.names, sub.name)
 	return &Actor{run}, nil
+}
+
+// begin starts one of several programs, by whose mark its processes are known.
+func (s *Stage) begin(ctx context.Context, sub *subject, actor byte, gate shim.Gate) (*running, error) {
+	sub.actor, sub.gate = actor, gate
+	sub.env = []string{"FAULTFS_ACTOR=" + string(actor) + "@" + filepath.Base(filepath.Dir(s.at.Tree()))}
+	return s.runner.start(ctx, sub)
+}
+
+// fill puts the stage's folders into texts.
+func (s *Stage) fill(texts []string) []string {
+	names := strings.NewReplacer("{tree}", s.at.Tree(), "{tmp}", s.at.Tmp())
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = names.Replace(text)
+	}
+	return out
 }
 
 // Wait waits for the actor's end. The error says that the run shows nothing.
@@ -97,6 +112,9 @@ func (s *Stage) Tmp() string { return s.at.Tmp() }
 
 // Checked reports whether there is an oracle of the user's.
 func (s *Stage) Checked() bool { return s.runner.spec.Check != "" }
+
+// Serves reports whether a server runs beside the actors.
+func (r *Runner) Serves() bool { return r.spec.Serve != "" }
 
 // Allowed lists what may be changed outside the tree.
 func (r *Runner) Allowed() []string { return r.allowed }

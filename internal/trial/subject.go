@@ -193,11 +193,13 @@ type stream struct {
 	out  *os.File
 	file *os.File
 	done chan struct{}
-	own  bool // the program writes to the file by itself
+	own  bool          // the program writes to the file by itself
+	line chan struct{} // closed with the first whole line
 
-	mu   sync.Mutex
-	size int64
-	head bytes.Buffer
+	mu    sync.Mutex
+	size  int64
+	head  bytes.Buffer
+	lined bool
 }
 
 func newStream(path string) (*stream, error) {
@@ -209,7 +211,7 @@ func newStream(path string) (*stream, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &stream{in: in, out: out, file: file, done: make(chan struct{})}, nil
+	return &stream{in: in, out: out, file: file, done: make(chan struct{}), line: make(chan struct{})}, nil
 }
 
 // started gives up the program's end, which it has now, and reads the other.
@@ -228,6 +230,10 @@ func (s *stream) started() {
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.lined && bytes.IndexByte(p, '\n') >= 0 {
+		s.lined = true
+		close(s.line)
+	}
 	if room := keptOutput - s.size; room > 0 {
 		kept := p[:min(int64(len(p)), room)]
 		if s.head.Len() < keptText {
