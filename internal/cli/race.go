@@ -34,7 +34,12 @@ Something is wrong where the check fails; where two are between their first and
 their last change of the files that --critical names; where, without a check, the
 tree is as after no order of the successful programs one after the other; where
 all wait for each other; and where one hangs, leaves a process behind or writes
-elsewhere.`,
+elsewhere.
+
+With --serve a server runs beside them. The programs start once it has printed a
+line on standard output; SIGTERM ends it after the run, and after the check. Its own
+operations go on by themselves, and a connect to its socket in {tree} or {tmp} is an
+operation whose order matters.`,
 		Example: `  faultfs race --tree data --critical 'data/**' -- worker run … ::: worker run …
   faultfs race -- sh counter.sh ::: sh counter.sh`,
 		Args: func(cmd *cobra.Command, args []string) error { return commandLine(cmd, args) },
@@ -49,6 +54,7 @@ elsewhere.`,
 	fl.BoolVar(&opts.KeepGoing, "keep-going", false, "do not stop at the first finding")
 	fl.BoolVar(&opts.Full, "full", false, "also run orders that differ in nothing from another")
 	fl.StringArrayVar(&on, "on", nil, "a rule for some actor, such as 'write path=*.lock actor=A nth=1 do kill'; may be repeated")
+	fl.StringVar(&e.spec.Serve, "serve", "", "shell command that serves the programs in each run; it is ready with its first line of output")
 	_ = fl.MarkHidden("next")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := raceOptions(&opts, on); err != nil {

@@ -5,6 +5,7 @@ package race
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,39 +18,14 @@ import (
 
 // once plays one order and judges it.
 func (r *Race) once(ctx context.Context, d director) (o outcome) {
-	r.mu.Lock()
-	known := make(shared, len(r.known))
-	for res := range r.known {
-		known[res] = true
-	}
-	r.mu.Unlock()
 	p := &play{
-		Race: r, ctx: ctx, want: d, last: nobody,
-		ledger:  newLedger(known, r.pattern.Key),
-		arrived: make(chan struct{}, 1), looked: make(map[string]look),
+		Race: r, ctx: ctx, want: d, last: nobody, ledger: r.ledger(),
+		arrived: make(chan struct{}, 1), looked: make(map[string]look), heard: make(map[string]int),
 	}
 	o.play = p
 	var left *finalState
-	err := r.runner.OnStage(ctx, func(stage *trial.Stage) error {
-		err := p.start(stage)
-		if err == nil {
-			err = p.run()
-		}
-		if err != nil || p.over != "" {
-			p.kill()
-		}
-		outcomes, ends := p.wait(ctx)
-		if err != nil {
-			return err
-		}
-		if ends != nil && p.over == "" {
-			return ends
-		}
-		if p.over == redundant {
-			return nil
-		}
-		o.statuses, o.fired = statuses(outcomes), p.fired()
-		o.judgement, left, err = r.judge(ctx, stage, p, outcomes)
+	err := r.runner.OnStage(ctx, func(stage *trial.Stage) (err error) {
+		left, err = p.perform(stage, &o)
 		return err
 	})
 	if err == nil && left != nil { // with the stage given back: it may take others
@@ -57,6 +33,52 @@ func (r *Race) once(ctx context.Context, d director) (o outcome) {
 	}
 	o.err = err
 	return o
+}
+
+// ledger is a new one that knows what earlier plays have shown.
+func (r *Race) ledger() *ledger {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := newLedger(maps.Clone(r.known), r.pattern.Key)
+	l.served = maps.Clone(r.served)
+	return l
+}
+
+// perform plays on a stage up to the verdict, or to what it takes to find one.
+func (p *play) perform(stage *trial.Stage, o *outcome) (left *finalState, err error) {
+	defer func() {
+		if p.server != nil { // it was broken off
+			p.server.Discard(p.ctx)
+		}
+	}()
+	err = p.start(stage)
+	if err == nil {
+		err = p.run()
+	}
+	if err != nil || p.over != "" {
+		p.kill()
+	}
+	outcomes, ends := p.wait(p.ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case ends != nil && p.over == "":
+		return nil, ends
+	case p.over == redundant:
+		return nil, nil
+	}
+	o.statuses, o.fired = statuses(outcomes), p.fired()
+	o.judgement, left, err = p.judge(stage, outcomes)
+	return left, err
+}
+
+// dismiss ends the server, once it is not needed any more.
+func (p *play) dismiss() error {
+	s := p.server
+	if p.server = nil; s == nil {
+		return nil
+	}
+	return s.Stop(p.ctx)
 }
 
 func (p *play) kill() {
@@ -123,20 +145,27 @@ type finalState struct {
 }
 
 // judge asks the oracles, the plainest first. Where it comes to no verdict, the
-// state that was left is to be compared with those of the serial runs.
-func (r *Race) judge(ctx context.Context, stage *trial.Stage, p *play, outcomes []trial.Outcome) (judgement, *finalState, error) {
-	if j := r.plain(p, outcomes); j.Finding {
+// state that was left is to be compared with those of the serial runs. A check may
+// ask the server; without one its files are looked at when it has ended.
+func (p *play) judge(stage *trial.Stage, outcomes []trial.Outcome) (judgement, *finalState, error) {
+	if j := p.plain(p, outcomes); j.Finding {
 		return j, nil, nil
 	}
-	got, err := stage.Tree(r.pattern)
+	if !stage.Checked() {
+		if err := p.dismiss(); err != nil {
+			return judgement{}, nil, err
+		}
+	}
+	got, err := stage.Tree(p.pattern)
 	if err != nil {
 		return judgement{}, nil, err
 	}
 	s := &finalState{got, outcomes, stage.Checked()}
-	if j, ok := r.oracle.get(s); ok {
+	// What the server keeps in its memory is seen by a check only.
+	if j, ok := p.oracle.get(s); ok && p.server == nil {
 		return j, nil, nil
 	}
-	check, err := stage.Check(ctx, words(outcomes))
+	check, err := stage.Check(p.ctx, words(outcomes))
 	switch {
 	case err != nil:
 		return judgement{}, nil, err
@@ -148,8 +177,8 @@ func (r *Race) judge(ctx context.Context, stage *trial.Stage, p *play, outcomes 
 		j = found(verdict.Violated, "the check fails"+trial.LastLine(check.Text()+check.Hang),
 			howTheyEnded(outcomes))
 	}
-	r.oracle.put(s, j)
-	return j, nil, nil
+	p.oracle.put(s, j)
+	return j, nil, p.dismiss()
 }
 
 // plain finds what needs no look at the tree.
@@ -171,6 +200,9 @@ func (r *Race) plain(p *play, outcomes []trial.Outcome) judgement {
 	}
 	if p.over != "" {
 		return found(verdict.Hang, p.over, ends)
+	}
+	if p.server != nil && p.server.HasEnded() {
+		return found(verdict.Raced, "the server (--serve) ends while it is asked", ends)
 	}
 	if cause, detail := r.overlap(p.lanes); cause != "" {
 		return found(verdict.Overlap, cause, detail+"; "+ends)

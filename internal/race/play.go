@@ -25,17 +25,20 @@ type play struct {
 	want    director
 	actors  []*player
 	ledger  *ledger
+	server  *trial.Server // nil: none
 	areas   []area        // outside the tree, where the actors meet, too
 	arrived chan struct{} // something has come to wait, or an actor has ended
 
 	mu      sync.Mutex
 	waiting []*pending
+	open    bool // the server is ready: what it does now is done for the actors
 
 	nodes   []node
 	moves   []move
 	lanes   []Step
 	changes int             // how often something was changed
 	looked  map[string]look // by actor and what it looks at
+	heard   map[string]int  // by actor and socket, the changes when it first connected
 	last    int
 	cost    int
 	asleep  actors
@@ -51,6 +54,8 @@ type player struct {
 	count  op.Counter
 	locked []string // files whose locks it has taken, or tried to
 	polls  bool
+	asked  bool // it has connected to a socket
+	news   int  // how often others have since it may have changed what it is told
 }
 
 func (pl *player) hasEnded() bool {
@@ -87,6 +92,13 @@ func (p *play) start(stage *trial.Stage) error {
 	for _, dir := range p.runner.Allowed() {
 		p.areas = append(p.areas, area{dir, "{outside}" + dir})
 	}
+	var err error
+	if p.server, err = stage.Serve(p.ctx, listener{p}); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.open = true
+	p.mu.Unlock()
 	for i, program := range p.programs {
 		pl := &player{index: i, letter: letter(i), names: p.pattern.Start()}
 		p.actors = append(p.actors, pl)
@@ -210,9 +222,12 @@ func byWhatTheyAre(a, b *pending) int {
 }
 
 // step is all that a waiting operation, and what its actor does unseen before the
-// next one, can depend on: it may also let go of locks.
+// next one, can depend on: it may also let go of locks, and ask the server.
 func (p *play) step(w *pending) []access {
-	out := accesses(&w.seen, p.ledger.alias.of)
+	out := p.ledger.uses(&w.seen)
+	if w.player.connected() {
+		out = append(out, access{serving, true})
+	}
 	for _, file := range w.player.locked {
 		out = append(out, access{resource{lock, p.ledger.alias.of(file)}, true})
 	}
@@ -321,14 +336,17 @@ func (p *play) poll(w *pending) {
 		}
 		return
 	}
+	if w.op.Kind == op.Connect {
+		p.connects(w)
+	}
 	key := fmt.Sprintf("%c %v %s %d", w.player.letter, w.op.Kind, w.op.Path, w.op.Off)
 	often := pollsAfter
 	if w.op.Kind == op.Read || w.op.Kind == op.Readdir {
 		often = readsAfter
 	}
 	l := p.looked[key]
-	if l.changes != p.changes {
-		l = look{changes: p.changes}
+	if l.changes != p.changes || l.news != w.player.news {
+		l = look{changes: p.changes, news: w.player.news}
 	}
 	l.times++
 	p.looked[key] = l
@@ -336,7 +354,24 @@ func (p *play) poll(w *pending) {
 }
 
 // look is how often an actor has looked at something since the last change.
-type look struct{ changes, times int }
+type look struct{ changes, news, times int }
+
+// connects notes that an actor connects to a socket: what others are told there
+// may change. Its later tries, with nothing changed, are a poll, and no news.
+func (p *play) connects(w *pending) {
+	w.player.asked = true
+	key := string(w.player.letter) + w.op.Path
+	if at, tried := p.heard[key]; tried && at == p.changes {
+		return
+	}
+	p.heard[key] = p.changes
+	for _, pl := range p.actors {
+		if pl != w.player {
+			pl.polls = false
+			pl.news++
+		}
+	}
+}
 
 // pollsAfter is how often an actor looks at the same thing, with nothing changed
 // in between, before it is said to poll. Twice is a program that makes sure.

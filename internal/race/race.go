@@ -47,8 +47,9 @@ type Race struct {
 	rules    []rule.Rule
 	serial   *serials
 
-	mu    sync.Mutex
-	known shared
+	mu     sync.Mutex
+	known  shared
+	served served // what the server has a part in
 
 	oracle oracle
 	stats  Stats
@@ -70,6 +71,9 @@ type Stats struct {
 // New prepares an exploration of programs that act on the runner's tree.
 func New(r *trial.Runner, programs []trial.Program, opts Options) *Race {
 	race := &Race{Options: opts, runner: r, programs: programs, rules: opts.Rules, known: make(shared), fired: make(map[string]bool)}
+	if r.Serves() {
+		race.served = make(served)
+	}
 	race.serial = newSerials(race)
 	race.oracle = oracle{race: race, known: make(map[string]verdict.Judgement)}
 	return race
@@ -194,7 +198,10 @@ func (r *Race) unfired() error {
 func (r *Race) learned(p *play) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	grown := false
+	grown := p.ledger.more
+	for res, changes := range p.ledger.served {
+		r.served[res] = r.served[res] || changes
+	}
 	for res := range p.ledger.found {
 		grown = grown || !r.known[res]
 		r.known[res] = true

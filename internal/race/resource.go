@@ -70,9 +70,12 @@ func accesses(o *op.Op, alias func(string) string) []access {
 		}
 		name(o.Path, false)
 		name(o.To, !o.Exists)
-	case op.Stat, op.Connect, op.Chdir:
+	case op.Stat, op.Chdir:
 		name(o.Path, false)
 		add(data, o.Path, false)
+	case op.Connect: // what is asked there changes what others are told
+		name(o.Path, false)
+		add(data, o.Path, true)
 	case op.Readdir:
 		add(listing, o.Path, false)
 	case op.Read:
@@ -150,6 +153,8 @@ type ledger struct {
 	changed map[resource]bool
 	alias   aliases
 	found   shared // what is shared, and was not known to be
+	served  served // what the server has a part in; nil where there is none
+	more    bool   // of that than was known
 }
 
 func newLedger(known shared, key func(string) string) *ledger {
@@ -160,7 +165,7 @@ func newLedger(known shared, key func(string) string) *ledger {
 // note enters an operation of an actor, and reports whether its order matters as
 // far as is known.
 func (l *ledger) note(actor int, o *op.Op) (matters bool) {
-	for _, a := range accesses(o, l.alias.of) {
+	for _, a := range l.uses(o) {
 		l.users[a.resource] |= 1 << actor
 		l.changed[a.resource] = l.changed[a.resource] || a.changes
 		key := resource{a.aspect, l.key(a.path)}

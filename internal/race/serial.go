@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"faultlab/internal/op"
 	"faultlab/internal/shim"
 	"faultlab/internal/tree"
 	"faultlab/internal/trial"
@@ -73,7 +74,7 @@ func (s *serials) learn(ctx context.Context) error {
 		for actor, steps := range run.steps {
 			for i := range steps {
 				l.note(actor, &steps[i].Op)
-				changed = changed || steps[i].Changes()
+				changed = changed || steps[i].Changes() || s.race.served != nil && steps[i].Kind == op.Connect
 			}
 		}
 		for res := range l.found {
@@ -157,22 +158,37 @@ func (s *serials) once(ctx context.Context, order []int) (*serial, error) {
 	run := &serial{order: order, statuses: make(map[int]int), outcomes: make(map[int]trial.Outcome),
 		steps: make([][]trial.Step, len(s.race.programs))}
 	err := s.race.runner.OnStage(ctx, func(stage *trial.Stage) error {
-		for _, actor := range order {
-			a, err := stage.Start(ctx, letter(actor), s.race.programs[actor], nil, s.race.rulesOf(letter(actor)))
-			if err != nil {
-				return err
-			}
-			o, err := a.Wait(ctx)
-			if err != nil {
-				return err
-			}
-			run.outcomes[actor], run.statuses[actor], run.steps[actor] = o, o.Status(), a.Steps()
+		server, err := stage.Serve(ctx, nil)
+		if err != nil {
+			return err
 		}
-		var err error
+		for _, actor := range order {
+			if err = s.turn(ctx, stage, run, actor, server); err != nil {
+				break
+			}
+		}
+		if err = dismiss(ctx, server, err); err != nil {
+			return err
+		}
 		run.tree, err = stage.Tree(s.race.pattern)
 		return err
 	})
 	return run, err
+}
+
+// turn runs one actor to its end, and the server until it has done what the actor
+// asked.
+func (s *serials) turn(ctx context.Context, stage *trial.Stage, run *serial, actor int, server *trial.Server) error {
+	a, err := stage.Start(ctx, letter(actor), s.race.programs[actor], nil, s.race.rulesOf(letter(actor)))
+	if err != nil {
+		return err
+	}
+	o, err := a.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	run.outcomes[actor], run.statuses[actor], run.steps[actor] = o, o.Status(), a.Steps()
+	return s.race.rest(ctx, server)
 }
 
 // allows reports whether some order of running one after the other leaves this

@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
+// Between two looks.
+const shortest, longest = 100 * time.Microsecond, 2 * time.Millisecond
+
 // settle waits until nothing moves any more: every actor waits at the gate, for
-// another one, or has ended. How long that takes decides nothing.
+// another one, or has ended, and the server has nothing to do. How long that takes decides nothing.
 func (p *play) settle() error {
-	const shortest, longest = 100 * time.Microsecond, 2 * time.Millisecond
 	pause := time.NewTimer(longest)
 	defer pause.Stop()
 	late := time.NewTimer(p.runner.Timeout())
@@ -38,9 +40,12 @@ var errLate = errors.New("an actor goes on and on")
 // late says who does not come to rest.
 func (p *play) late() string {
 	for _, pl := range p.actors {
-		if !pl.hasEnded() && !slices.ContainsFunc(p.waiting, func(w *pending) bool { return w.player == pl }) {
+		if !pl.hasEnded() && !p.waits(pl) {
 			return fmt.Sprintf("%c neither ends nor comes to its next operation within %v", pl.letter, p.runner.Timeout())
 		}
+	}
+	if !idle(p.server, false) {
+		return fmt.Sprintf("the server (--serve) does not come to rest within %v", p.runner.Timeout())
 	}
 	return fmt.Sprintf("the actors do not come to rest within %v", p.runner.Timeout())
 }
@@ -52,12 +57,34 @@ func (p *play) quiet() bool {
 		held[w.Op.Tid] = true
 	}
 	p.mu.Unlock()
+	asks := false
 	for _, pl := range p.actors {
 		if !pl.Quiet(held) {
 			return false
 		}
+		asks = asks || !pl.hasEnded() && !p.waits(pl)
+	}
+	if !idle(p.server, asks) || !p.still() {
+		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(held) == len(p.waiting)
+}
+
+// still reports whether nobody has been woken by one that was looked at after him.
+func (p *play) still() bool {
+	for _, pl := range p.actors {
+		if !pl.Still() {
+			return false
+		}
+	}
+	return p.server == nil || p.server.Still()
+}
+
+// waits reports whether an actor waits at the gate.
+func (p *play) waits(pl *player) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.waiting, func(w *pending) bool { return w.player == pl })
 }
