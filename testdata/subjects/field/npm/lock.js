@@ -16,6 +16,9 @@ const packages = {
     inside();
     lockfile.unlockSync("x.lock");
   },
+  // these never had the lock that they give back
+  "proper-lockfile-stranger": () => require("proper-lockfile").unlock("x", { realpath: false }),
+  "lockfile-stranger": async () => require("lockfile").unlockSync("x.lock"),
 };
 
 function inside() {
