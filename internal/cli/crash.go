@@ -4,6 +4,9 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +39,7 @@ crash: what it had acknowledged must be there.`,
 	fl.StringVar(&fs, "fs", "strict", "what the disk promises: strict (what was synced, no more), linux, ext4")
 	fl.StringVar(&tear, "tear", "page", "where a write can end when the program dies: page or byte")
 	fl.StringVar(&s.Keep, "keep", "", "leave the failing states in this directory, for looking at")
+	fl.StringVar(&s.State, "state", "", "begin with the state in this directory, as --keep and --repro leave one: only where it is not survived, try what a crash leaves")
 	fl.BoolVar(&s.FailSync, "fail-sync", false, "record once more for each sync, which fails and loses its data")
 	fl.BoolVar(&s.Again, "again", false, "record the recovery from each state, and crash that, too")
 	fl.StringArrayVar(&rules, "on", nil, "a rule that holds while the program is recorded, such as 'sync path=a nth=1 do fail EIO'; may be repeated")
@@ -43,9 +47,32 @@ crash: what it had acknowledged must be there.`,
 		if err := crashSettings(&s, fs, tear, rules); err != nil {
 			return err
 		}
-		return e.run(std, args, crashPlanner(s))
+		if s.State != "" && e.only != "" {
+			return usagef("--only and --state each say what alone is tried: give one of them")
+		}
+		p, done, err := reproducible(s, e.outputs.repro != "")
+		if err != nil {
+			return err
+		}
+		return errors.Join(e.run(std, args, p), done())
 	}
 	return cmd
+}
+
+// reproducible is a planner that keeps a state of each finding, where scripts are
+// to be made of them.
+func reproducible(s crash.Settings, scripts bool) (planner, func() error, error) {
+	if !scripts {
+		return crashPlanner(s), func() error { return nil }, nil
+	}
+	dir, err := os.MkdirTemp("", "faultfs-states-")
+	if err != nil {
+		return planner{}, nil, err
+	}
+	s.Witnesses = dir
+	p := crashPlanner(s)
+	p.state = func(choice string) (string, error) { return crash.Witness(dir, choice) }
+	return p, func() error { return os.RemoveAll(dir) }, nil
 }
 
 func crashPlanner(s crash.Settings) planner {
@@ -55,6 +82,7 @@ func crashPlanner(s crash.Settings) planner {
 		},
 		parse:    crash.Parse,
 		relative: true,
+		carry:    []string{"fs", "tear", "fail-sync", "again", "on"},
 	}
 }
 
@@ -69,6 +97,14 @@ func crashSettings(s *crash.Settings, fs, tear string, rules []string) error {
 		s.Bytes = true
 	default:
 		return usagef("--tear %q: want page or byte", tear)
+	}
+	if s.State != "" {
+		if s.State, err = filepath.Abs(s.State); err != nil {
+			return err
+		}
+		if fi, err := os.Stat(filepath.Join(s.State, crash.KeptTree)); err != nil || !fi.IsDir() {
+			return usagef("--state %s: want a directory as --keep leaves one: it holds no directory %s", s.State, crash.KeptTree)
+		}
 	}
 	for _, text := range rules {
 		r, err := rule.Parse(text)

@@ -58,6 +58,11 @@ type planner struct {
 	parse func(choice string) (trial.Case, error)
 	// narrow gives the flags that explore around a choice; nil is --only.
 	narrow func(choice string) ([]string, error)
+	// state is the directory that holds what a choice has left, for --state; nil
+	// where an experiment has no such thing.
+	state func(choice string) (string, error)
+	// carry names flags of its own that a script takes over.
+	carry []string
 	// relative says that arguments which name files stay relative where the
 	// program starts in the copy.
 	relative bool
@@ -102,7 +107,7 @@ func (e *experiment) run(std streams, args []string, p planner) error {
 	// What was found is told, also where the copies could not be cleared away.
 	err = errors.Join(err, e.outputs.write(std, r))
 	if e.outputs.repro != "" {
-		err = errors.Join(err, e.scripts(e.outputs.repro, r, p.narrow))
+		err = errors.Join(err, e.scripts(e.outputs.repro, r, &p))
 	}
 	return cmp.Or(err, e.status(r))
 }
@@ -252,7 +257,7 @@ func (e *experiment) typed(only string) string {
 	words := []string{"faultfs", e.name}
 	e.flags.Visit(func(f *pflag.Flag) {
 		if e.outputs.owns(f.Name) || f.Name == "only" || f.Name == "jobs" || f.Name == "keep" ||
-			f.Name == "preemptions" && e.name != "race" && e.name != "audit" {
+			f.Name == "state" && only != "" || f.Name == "preemptions" && e.name != "race" && e.name != "audit" {
 			return
 		}
 		for _, value := range values(f) {

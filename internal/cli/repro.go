@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,9 +21,9 @@ import (
 // the user's.
 const signature = "Written by faultfs --repro."
 
-// scripts writes a script for each finding into dir. Narrow gives the flags
-// that explore around a choice; nil is the choice alone.
-func (e *experiment) scripts(dir string, r *report.Report, narrow func(choice string) ([]string, error)) error {
+// scripts writes a script for each finding into dir. A planner says how it is
+// explored around a choice; nil is the choice alone.
+func (e *experiment) scripts(dir string, r *report.Report, p *planner) error {
 	if len(r.Findings) == 0 {
 		return nil
 	}
@@ -33,7 +32,7 @@ func (e *experiment) scripts(dir string, r *report.Report, narrow func(choice st
 	}
 	taken := make(map[string]bool)
 	for _, f := range r.Findings {
-		text, err := e.script(f, narrow)
+		text, err := e.script(f, p)
 		if err != nil {
 			return err
 		}
@@ -80,26 +79,47 @@ func scriptName(f report.Finding, taken map[string]bool) string {
 }
 
 // script is a test that fails while a finding is there.
-func (e *experiment) script(f report.Finding, narrow func(string) ([]string, error)) ([]byte, error) {
+func (e *experiment) script(f report.Finding, p *planner) ([]byte, error) {
 	a := &txtar.Archive{}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n# First seen at: %s\n", f.Verdict, oneLine(f.Cause), oneLine(f.Choice))
 	fmt.Fprintf(&b, "# %s It fails while that is so, and passes once it is fixed, also\n# where the fix moves the operation.\n", signature)
 	b.WriteString("[!exec:faultfs] skip 'faultfs is not on PATH'\n")
-	if narrow == nil {
-		if err := e.asTyped(&b, f); err != nil {
-			return nil, err
-		}
-	} else {
-		flags, err := narrow(f.Choice)
-		if err != nil {
-			return nil, err
-		}
-		words := slices.Concat([]string{"faultfs", e.name}, e.inlined(&b, a), flags, e.carried(), []string{"--"}, e.anywhere())
+	var files pack
+	flags, err := e.around(&b, f.Choice, p, &files)
+	switch {
+	case err != nil:
+		return nil, err
+	case flags == nil:
+		err = e.asTyped(&b, f)
+	default:
+		words := slices.Concat([]string{"faultfs", e.name}, e.inlined(&b, &files), flags, e.carried(p.carry), []string{"--"}, e.anywhere())
+		files.lay(&b, a)
 		writeCommand(&b, a, words)
 	}
 	a.Comment = []byte(b.String())
-	return txtar.Format(a), nil
+	return txtar.Format(a), err
+}
+
+// around gives the flags that explore around a choice, or begin from what it has
+// left, which is packed; nil is the choice alone.
+func (e *experiment) around(b *strings.Builder, choice string, p *planner, files *pack) ([]string, error) {
+	switch {
+	case p != nil && p.narrow != nil:
+		return p.narrow(choice)
+	case p == nil || p.state == nil:
+		return nil, nil
+	}
+	dir, err := p.state(choice)
+	if err == nil {
+		err = files.add(dir, "state")
+	}
+	if err != nil {
+		fmt.Fprintf(b, "# (the state is not written here: %v)\n", err)
+		return nil, nil
+	}
+	b.WriteString("# The files are what the crash has left: recovery must cope with that, or no crash may\n# leave the like any more.\n")
+	return []string{"--state", "state"}, nil
 }
 
 // asTyped runs the finding's own command where it was typed.
@@ -113,10 +133,11 @@ func (e *experiment) asTyped(b *strings.Builder, f report.Finding) error {
 }
 
 // carried are the user's flags that say what is run, and not what is tried.
-func (e *experiment) carried() []string {
+func (e *experiment) carried(more []string) []string {
 	var words []string
+	carry := append([]string{"setup", "next", "check", "ignore", "allow", "timeout", "serve"}, more...)
 	e.flags.Visit(func(f *pflag.Flag) {
-		if !slices.Contains([]string{"setup", "next", "check", "ignore", "allow", "timeout"}, f.Name) {
+		if !slices.Contains(carry, f.Name) {
 			return
 		}
 		for _, value := range values(f) {
@@ -164,86 +185,19 @@ func scriptWord(word string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// inlined puts the tree into the archive and returns the flag for it: its files
-// where they are few and plain, else where it lies.
-func (e *experiment) inlined(b *strings.Builder, a *txtar.Archive) []string {
+// inlined packs the tree and returns the flag for it: its files where they are
+// few and small, else where it lies.
+func (e *experiment) inlined(b *strings.Builder, p *pack) []string {
 	if e.spec.Tree == "" {
 		return nil
 	}
-	setup, files, err := inline(e.spec.Tree)
+	dir, err := filepath.Abs(e.spec.Tree)
+	if err == nil {
+		err = p.add(dir, "tree")
+	}
 	if err != nil {
-		dir, absErr := filepath.Abs(e.spec.Tree)
-		if absErr != nil {
-			dir = e.spec.Tree
-		}
 		fmt.Fprintf(b, "# (the tree is not written here: %v)\n", err)
 		return []string{"--tree", dir}
 	}
-	b.WriteString(setup)
-	a.Files = append(a.Files, files...)
 	return []string{"--tree", "tree"}
-}
-
-// Bounds on a tree that is written into a script.
-const (
-	mostInlined  = 40       // entries
-	sizeInlined  = 32 << 10 // bytes, of all
-	plainFile    = 0o644
-	plainProgram = 0o755
-)
-
-// inline gives the commands and the files that make dir again, or the reason why
-// they cannot.
-func inline(dir string) (setup string, files []txtar.File, err error) {
-	var b strings.Builder
-	b.WriteString("mkdir tree\n")
-	entries, size := 0, 0
-	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || path == dir {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		name := filepath.Join("tree", rel)
-		entries++
-		size += int(info.Size())
-		switch {
-		case entries > mostInlined || !d.IsDir() && size > sizeInlined:
-			return errors.New("it is too large")
-		case strings.ContainsAny(name, " \n\r\t'$#"):
-			return fmt.Errorf("%s has an odd name", rel)
-		case d.IsDir() && info.Mode().Perm() == plainProgram:
-			fmt.Fprintf(&b, "mkdir %s\n", name)
-			return nil
-		case !info.Mode().IsRegular() || info.Mode().Perm()&^0o111 != plainFile:
-			return fmt.Errorf("%s is no plain file", rel)
-		}
-		if info.Mode().Perm() != plainFile {
-			fmt.Fprintf(&b, "chmod %o %s\n", info.Mode().Perm(), name)
-		}
-		data, err := os.ReadFile(path)
-		files = append(files, txtar.File{Name: name, Data: data})
-		return err
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	return b.String(), files, survive(files)
-}
-
-// survive reports files that would not come out of an archive as they went in.
-func survive(files []txtar.File) error {
-	back := txtar.Parse(txtar.Format(&txtar.Archive{Files: files}))
-	for i, f := range files {
-		if i >= len(back.Files) || back.Files[i].Name != f.Name || !bytes.Equal(back.Files[i].Data, f.Data) || bytes.IndexByte(f.Data, 0) >= 0 {
-			return fmt.Errorf("%s is no text", strings.TrimPrefix(f.Name, "tree/"))
-		}
-	}
-	return nil
 }

@@ -11,6 +11,7 @@
 //	Term       how a state is written down, and read back               choice
 //	build      a state made of a copy of the base                       build
 //	Crash      the experiment                                           crash, judge
+//	leave      a state in a directory, and one taken from there         keep
 package crash
 
 import (
@@ -37,6 +38,12 @@ type Settings struct {
 	// FailSync records once more for each sync, which fails.
 	FailSync bool
 	Keep     string // directory that failing states are left in; "" is none
+	// Witnesses is a directory of ours in which the first state of each cause is
+	// left, as far as it is small; "" is none.
+	Witnesses string
+	// State is a directory with a state that is tried first; "" is none. Only where
+	// it is not survived the others are tried.
+	State string
 	// Again records the recovery from each state, and crashes that, too.
 	Again bool
 }
@@ -50,6 +57,8 @@ type Crash struct {
 	takes    []*take
 	byChoice map[string]planned
 	kept     int
+	// witnessed are the causes of which a state was left.
+	witnessed map[string]bool
 	// ctx is New's, for recoveries that are recorded later.
 	ctx context.Context
 }
@@ -76,7 +85,8 @@ type planned struct {
 // New records the program and works out the states. An error says why there is
 // nothing to be said.
 func New(ctx context.Context, r *trial.Runner, c *trial.Controls, s Settings, log *trial.Log) (*Crash, error) {
-	cr := &Crash{settings: s, runner: r, controls: c, log: log, byChoice: make(map[string]planned), ctx: ctx}
+	cr := &Crash{settings: s, runner: r, controls: c, log: log, ctx: ctx,
+		byChoice: make(map[string]planned), witnessed: make(map[string]bool)}
 	cr.settings.Silent = !r.Checked()
 	cr.settings.Done = ctx.Done()
 	cr.settings.Ended = !r.Checked() && r.Own()
@@ -240,8 +250,16 @@ func basePaths(rec *record.Record) map[record.ID]string {
 	return paths
 }
 
-// Cases lists the distinct states.
+// Cases lists the distinct states, or the one that the user has named.
 func (c *Crash) Cases() []trial.Case {
+	if c.settings.State != "" {
+		return []trial.Case{c.given()}
+	}
+	return c.all()
+}
+
+// all lists the distinct states.
+func (c *Crash) all() []trial.Case {
 	var cases []trial.Case
 	operations := 0
 	for _, t := range c.takes {

@@ -2,8 +2,6 @@ package crash
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -17,6 +15,9 @@ const eio = syscall.EIO
 
 // Judge gives the verdict on one state to the log.
 func (c *Crash) Judge(res trial.Result) []trial.Case {
+	if c.settings.State != "" && res.Case.Choice == givenName(c.settings.State) {
+		return c.judgeGiven(res)
+	}
 	t := report.Trial{Choice: res.Case.Choice}
 	p, known := c.byChoice[res.Case.Choice]
 	if known {
@@ -34,7 +35,7 @@ func (c *Crash) Judge(res trial.Result) []trial.Case {
 	}
 	t.Detail = p.where() + p.describe() + "; " + strings.TrimPrefix(j.Detail, "killed, ")
 	if t.Finding {
-		c.keep(p)
+		c.keep(p, &t)
 	}
 	res.Run.Ops = p.timeline()
 	c.log.Add(t, c.controls, res.Run)
@@ -152,44 +153,4 @@ func (c *Crash) lost(p planned, run trial.Run) []string {
 		}
 	}
 	return out
-}
-
-// maxKept bounds the states that are left for looking at.
-const maxKept = 100
-
-// keep leaves a state in the user's directory.
-func (c *Crash) keep(p planned) {
-	if c.settings.Keep == "" || c.kept >= maxKept {
-		return
-	}
-	c.kept++
-	dir := filepath.Join(c.settings.Keep, fmt.Sprintf("%03d", c.kept))
-	if err := c.leave(p, dir); err != nil {
-		c.log.Note("the state %q could not be kept: %v", p.prefix+p.print(p.State), err)
-	}
-}
-
-// leave writes the choice, what had been said and the tree into a directory.
-func (c *Crash) leave(p planned, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	at, err := filepath.Abs(filepath.Join(dir, "tree"))
-	if err != nil {
-		return err
-	}
-	if err := os.CopyFS(at, os.DirFS(c.runner.BaseDir())); err != nil {
-		return err
-	}
-	if err := p.builder(p.State)(at, func(string) {}); err != nil {
-		return err
-	}
-	for name, text := range map[string][]byte{
-		"choice": []byte(p.prefix + p.print(p.State) + "\n"), "stdout": p.said0(p.State),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
