@@ -36,6 +36,9 @@ tree is as after no order of the successful programs one after the other; where
 all wait for each other; and where one hangs, leaves a process behind or writes
 elsewhere.
 
+With --crash-any one program is also killed, before each of its operations, and the
+others go on in every order.
+
 With --serve a server runs beside them. The programs start once it has printed a
 line on standard output; SIGTERM ends it after the run, and after the check. Its own
 operations go on by themselves, and a connect to its socket in {tree} or {tmp} is an
@@ -52,6 +55,7 @@ operation whose order matters.`,
 	fl.StringArrayVar(&opts.Paths, "path", nil, "glob: leave a program only before operations on such paths; may be repeated (default: what several of them use)")
 	fl.StringVar(&opts.Critical, "critical", "", "glob: no two programs may be between their first and last change of such files at once")
 	fl.BoolVar(&opts.KeepGoing, "keep-going", false, "do not stop at the first finding")
+	fl.BoolVar(&opts.CrashAny, "crash-any", false, "also kill one program before any of its operations, at most one in a run")
 	fl.BoolVar(&opts.Full, "full", false, "also run orders that differ in nothing from another")
 	fl.StringArrayVar(&on, "on", nil, "a rule for some actor, such as 'write path=*.lock actor=A nth=1 do kill'; may be repeated")
 	fl.StringVar(&e.spec.Serve, "serve", "", "shell command that serves the programs in each run; it is ready with its first line of output")

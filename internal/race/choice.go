@@ -18,13 +18,19 @@ func Choice(steps []Step) string {
 		if !s.Forced {
 			continue
 		}
+		who := string(s.Actor)
+		if s.Dies {
+			who += dies
+		}
 		switch {
 		case s.From == 0:
-			parts = append(parts, fmt.Sprintf("start %c", s.Actor))
+			parts = append(parts, "start "+who)
 		case s.Before == (op.Point{}):
-			parts = append(parts, fmt.Sprintf("%c stops -> %c", s.From, s.Actor))
+			parts = append(parts, fmt.Sprintf("%c stops -> %s", s.From, who))
+		case s.Dies && s.From == s.Actor:
+			parts = append(parts, fmt.Sprintf("%s before %s", who, bare(s.Before)))
 		default:
-			parts = append(parts, fmt.Sprintf("%c before %s -> %c", s.From, bare(s.Before), s.Actor))
+			parts = append(parts, fmt.Sprintf("%c before %s -> %s", s.From, bare(s.Before), who))
 		}
 	}
 	if len(parts) == 0 {
@@ -32,6 +38,9 @@ func Choice(steps []Step) string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// dies stands behind an actor that does not go on, but is killed.
+const dies = " dies"
 
 // bare is a point without its actor, which stands before it.
 func bare(p op.Point) string {
@@ -43,8 +52,13 @@ func bare(p op.Point) string {
 func Compact(steps []Step) string {
 	var b strings.Builder
 	for i := 0; i < len(steps); {
+		if steps[i].Dies {
+			fmt.Fprintf(&b, "%c†", steps[i].Actor)
+			i++
+			continue
+		}
 		n := i
-		for n < len(steps) && steps[n].Actor == steps[i].Actor {
+		for n < len(steps) && steps[n].Actor == steps[i].Actor && !steps[n].Dies {
 			n++
 		}
 		fmt.Fprintf(&b, "%c%d", steps[i].Actor, n-i)
@@ -55,14 +69,16 @@ func Compact(steps []Step) string {
 
 // script directs by the switches of a choice.
 type script struct {
-	switches []turn
+	switches []change
 	next     int
 }
 
-type turn struct {
+// change is a switch from one actor to another, or one's death.
+type change struct {
 	from   byte   // 0: at the start
 	before string // a selector, or "" where the actor stops
 	to     byte
+	dies   bool
 }
 
 // parseChoice reads what Choice prints.
@@ -72,7 +88,7 @@ func parseChoice(text string, actors int) (*script, error) {
 		return s, nil
 	}
 	for part := range strings.SplitSeq(text, "; ") {
-		t, err := parseTurn(part)
+		t, err := parseChange(part)
 		if err != nil {
 			return nil, err
 		}
@@ -86,15 +102,23 @@ func parseChoice(text string, actors int) (*script, error) {
 	return s, nil
 }
 
-func parseTurn(part string) (turn, error) {
-	if to, ok := strings.CutPrefix(part, "start "); ok && isLetter(to) {
-		return turn{to: to[0]}, nil
+func parseChange(part string) (change, error) {
+	if to, ok := strings.CutPrefix(part, "start "); ok {
+		if to, dead := strings.CutSuffix(to, dies); isLetter(to) {
+			return change{to: to[0], dies: dead}, nil
+		}
+	}
+	if len(part) > 1 && isLetter(part[:1]) {
+		if before, ok := strings.CutPrefix(part[1:], dies+" before "); ok {
+			return change{part[0], before, part[0], true}, checkPoint(before)
+		}
 	}
 	left, to, ok := cutLast(part, " -> ")
+	to, dead := strings.CutSuffix(to, dies)
 	if !ok || !isLetter(to) || len(left) < 2 || !isLetter(left[:1]) {
-		return turn{}, fmt.Errorf("%q: want \"start X\", \"X stops -> Y\" or \"X before OPERATION -> Y\"", part)
+		return change{}, fmt.Errorf("%q: want \"start X\", \"X stops -> Y\" or \"X before OPERATION -> Y\", where Y may be \"Y dies\", or \"X dies before OPERATION\"", part)
 	}
-	t := turn{from: left[0], to: to[0]}
+	t := change{from: left[0], to: to[0], dies: dead}
 	if left[1:] == " stops" {
 		return t, nil
 	}
@@ -102,11 +126,13 @@ func parseTurn(part string) (turn, error) {
 	if !ok {
 		return t, fmt.Errorf("%q: want \"%c stops\" or \"%c before OPERATION\"", part, t.from, t.from)
 	}
-	if _, err := rule.Parse(before + " do kill"); err != nil {
-		return t, err
-	}
 	t.before = before
-	return t, nil
+	return t, checkPoint(before)
+}
+
+func checkPoint(selector string) error {
+	_, err := rule.Parse(selector + " do kill")
+	return err
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {
@@ -120,23 +146,23 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 func isLetter(s string) bool { return len(s) == 1 && 'A' <= s[0] && s[0] < 'A'+maxActors }
 
 // direct implements director.
-func (s *script) direct(i int, n *node) (int, *actors, error) {
+func (s *script) direct(i int, n *node) (turn, error) {
 	if s.next == len(s.switches) {
-		return nobody, nil, nil
+		return nature, nil
 	}
 	t := s.switches[s.next]
 	if !t.at(i, n) {
-		return nobody, nil, nil
+		return nature, nil
 	}
 	s.next++
 	if to := int(t.to - 'A'); n.enabled.has(to) {
-		return to, nil, nil
+		return turn{actor: to, dies: t.dies}, nil
 	}
-	return nobody, nil, fmt.Errorf("%w: %c cannot go on where it should", errDeparted, t.to)
+	return nature, fmt.Errorf("%w: %c cannot go on where it should", errDeparted, t.to)
 }
 
 // at reports whether a node is where a switch is to be made.
-func (t turn) at(i int, n *node) bool {
+func (t change) at(i int, n *node) bool {
 	switch {
 	case t.from == 0:
 		return i == 0

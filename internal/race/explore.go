@@ -16,10 +16,12 @@ import (
 // again, and from which on every actor goes on until it ends or has to wait.
 // Branches with fewer preemptions come first.
 
-// move is one step of a schedule: which actor did its next operation.
+// move is one step of a schedule: which actor did its next operation, or died
+// before it.
 type move struct {
 	actor int
 	point uint64 // the operation's name, hashed: what it must be again
+	dies  bool
 }
 
 // branch is a beginning that leads to schedules nobody has played.
@@ -33,18 +35,19 @@ type branch struct {
 var errDeparted = errors.New("the run departed from its schedule")
 
 // direct implements director.
-func (b *branch) direct(i int, n *node) (int, *actors, error) {
+func (b *branch) direct(i int, n *node) (turn, error) {
 	if i >= len(b.moves) {
-		return nobody, nil, nil
+		return nature, nil
 	}
 	m := b.moves[i]
 	if !n.enabled.has(m.actor) || n.points[m.actor] != m.point {
-		return nobody, nil, errDeparted
+		return nature, errDeparted
 	}
+	t := turn{actor: m.actor, dies: m.dies}
 	if i == len(b.moves)-1 {
-		return m.actor, &b.asleep, nil
+		t.asleep = &b.asleep
 	}
-	return m.actor, nil, nil
+	return t, nil
 }
 
 // actors is a set of them.
@@ -76,6 +79,9 @@ type node struct {
 	yields  bool   // the last one polls: to leave it costs nothing
 	polling actors // who looks at the same things again while nothing changes
 	chosen  int
+	dies    bool   // the chosen one died before its operation
+	moved   actors // who has done an operation
+	dull    actors // who has only looked, and is about to look again: what its death leaves, the one before would have
 	cost    int    // preemptions before
 	final   bool   // the chosen one ended with this operation
 	asleep  actors // whose next operation was tried here before, and nothing has come that it depends on
@@ -97,6 +103,7 @@ type explorer struct {
 	bound    int
 	branches [][]branch // by cost; the first is taken first
 	reduce   bool       // leave out orders that differ in nothing
+	crash    bool       // one actor may die
 }
 
 func newExplorer(bound int, reduce bool) *explorer {
@@ -127,8 +134,12 @@ func (e *explorer) left() int {
 
 // played adds the branches that leave a schedule behind its given beginning.
 func (e *explorer) played(moves []move, nodes []node, from int) {
+	crash := e.crash && !slices.ContainsFunc(moves[:min(from, len(moves))], func(m move) bool { return m.dies })
 	for i := from; i < len(nodes); i++ {
 		n := &nodes[i]
+		if crash {
+			e.deaths(moves[:i], n)
+		}
 		for a := range maxActors {
 			// Who polls would see again what it has seen: its turn comes by itself.
 			if a == n.chosen || !n.enabled.has(a) || n.asleep.has(a) || n.polling.has(a) {
@@ -140,6 +151,22 @@ func (e *explorer) played(moves []move, nodes []node, from int) {
 			}
 			next := append(slices.Clone(moves[:i]), move{actor: a, point: n.points[a]})
 			e.branches[cost] = append(e.branches[cost], branch{next, cost, e.sleepers(n, a)})
+		}
+	}
+}
+
+// deaths adds the branches in which an actor dies at a node: one that moves there
+// for nothing, another one for what it costs to leave who was going on. All may
+// depend on a death, so that nobody sleeps behind it.
+func (e *explorer) deaths(moves []move, n *node) {
+	for a := range maxActors {
+		unborn := !n.moved.has(a) && len(moves) > 0 // it has died at the start
+		if !n.enabled.has(a) || n.polling.has(a) || unborn || e.reduce && n.dull.has(a) {
+			continue
+		}
+		if cost := n.costOf(a); cost <= e.bound {
+			next := append(slices.Clone(moves), move{a, n.points[a], true})
+			e.branches[cost] = append(e.branches[cost], branch{next, cost, 0})
 		}
 	}
 }

@@ -163,7 +163,7 @@ func playOut(t failer, programs [][]instr, b *branch) (*play, string) {
 		}
 		p.cost, p.last = n.costOf(n.chosen), n.chosen
 		p.nodes = append(p.nodes, n)
-		p.moves = append(p.moves, move{n.chosen, n.points[n.chosen]})
+		p.moves = append(p.moves, move{actor: n.chosen, point: n.points[n.chosen]})
 		w.step(n.chosen)
 	}
 }

@@ -33,6 +33,9 @@ func (g *gate) Arrived(t *shim.Ticket) bool {
 	if seen.Outside() {
 		return false
 	}
+	if seen.Changes() {
+		g.player.did++
+	}
 	named := g.player.names.Op(seen)
 	if matters := g.ledger.note(g.player.index, &seen); !g.wanted(&named, matters) {
 		g.player.count.Point(&named)

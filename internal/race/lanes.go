@@ -57,6 +57,9 @@ func short(s Step) string {
 	if s.Op.To != "" {
 		text += " → " + s.Op.To
 	}
+	if s.Dies {
+		text = "killed before " + text
+	}
 	return text
 }
 
@@ -72,6 +75,9 @@ func clip(s string, width int) string {
 // others' before it that it depends on; -1 where there are none.
 func deciding(steps []Step) (first, second int) {
 	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].Dies {
+			return i, min(i+1, len(steps)-1)
+		}
 		if !steps[i].Forced || steps[i].From == 0 {
 			continue
 		}

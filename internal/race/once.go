@@ -100,6 +100,7 @@ func (p *play) wait(ctx context.Context) ([]trial.Outcome, error) {
 		if err != nil && first == nil {
 			first = err
 		}
+		o.ByRule = o.ByRule || pl.dies
 		outcomes = append(outcomes, o)
 	}
 	return outcomes, first
@@ -142,6 +143,8 @@ type finalState struct {
 	tree     tree.Delta
 	outcomes []trial.Outcome
 	checked  bool // by the user's oracle
+	dead     int  // who was killed; nobody where none was
+	did      int  // … and how many changes it had done by then
 }
 
 // judge asks the oracles, the plainest first. Where it comes to no verdict, the
@@ -160,7 +163,8 @@ func (p *play) judge(stage *trial.Stage, outcomes []trial.Outcome) (judgement, *
 	if err != nil {
 		return judgement{}, nil, err
 	}
-	s := &finalState{got, outcomes, stage.Checked()}
+	s := &finalState{tree: got, outcomes: outcomes, checked: stage.Checked()}
+	s.dead, s.did = p.dead()
 	// What the server keeps in its memory is seen by a check only.
 	if j, ok := p.oracle.get(s); ok && p.server == nil {
 		return j, nil, nil
@@ -285,10 +289,10 @@ func (c *oracle) put(s *finalState, j judgement) {
 func (c *oracle) judge(ctx context.Context, s *finalState) (judgement, error) {
 	j := judgement{Verdict: verdict.Tolerated}
 	ends := statuses(s.outcomes)
-	ok, err := c.race.serial.allows(ctx, ends, s.tree)
+	ok, err := c.race.serial.permitted(ctx, s)
 	if err == nil && !ok {
 		if err = c.race.serial.again(ctx); err == nil {
-			ok, err = c.race.serial.allows(ctx, ends, s.tree)
+			ok, err = c.race.serial.permitted(ctx, s)
 		}
 	}
 	if err != nil {
@@ -305,7 +309,7 @@ func (c *oracle) judge(ctx context.Context, s *finalState) (judgement, error) {
 func (c *oracle) cause(ctx context.Context, ends []int, got tree.Delta) string {
 	var paths []string
 	for _, order := range c.race.serial.orders(ends) {
-		run, err := c.race.serial.get(ctx, order)
+		run, err := c.race.serial.get(ctx, sequence{order: order, dead: nobody})
 		if err != nil || len(order) == 0 {
 			continue
 		}

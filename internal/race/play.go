@@ -55,6 +55,10 @@ type player struct {
 	locked []string // files whose locks it has taken, or tried to
 	polls  bool
 	asked  bool // it has connected to a socket
+	moved  bool // it has done an operation
+	looked bool // which only looked
+	dies   bool // it was killed
+	did    int  // changes that it has come to
 	news   int  // how often others have since it may have changed what it is told
 }
 
@@ -72,6 +76,7 @@ type Step struct {
 	Actor  byte
 	Op     op.Op // by canonical names
 	Point  op.Point
+	Dies   bool     // it did not happen: the actor was killed before it
 	Forced bool     // that this actor moved was a choice, and not nature's
 	From   byte     // who was left for it; 0 at the start
 	Before op.Point // the operation before which it was left; zero if it could not go on
@@ -158,7 +163,11 @@ func (p *play) run() error {
 			p.over = redundant
 			return nil
 		}
-		p.move(&n, choices[n.chosen])
+		if w := choices[n.chosen]; n.dies {
+			p.die(&n, w)
+		} else {
+			p.move(&n, w)
+		}
 	}
 	p.over = fmt.Sprintf("%d operations and no end", maxMoves)
 	return nil
@@ -193,12 +202,23 @@ func (p *play) look() (node, []*pending) {
 		n.names[i] = w.player.count.Next(&w.op)
 	}
 	for _, pl := range p.actors {
-		if pl.polls {
-			n.polling = n.polling.with(pl.index)
-		}
+		p.character(&n, pl, choices[pl.index])
 	}
 	n.yields = p.last != nobody && n.polling.has(p.last)
 	return n, choices
+}
+
+// character notes what is known of an actor, and of the operation it may do.
+func (p *play) character(n *node, pl *player, w *pending) {
+	if pl.polls {
+		n.polling = n.polling.with(pl.index)
+	}
+	if pl.moved {
+		n.moved = n.moved.with(pl.index)
+	}
+	if pl.looked && w != nil && onlyLooks(&w.op) {
+		n.dull = n.dull.with(pl.index)
+	}
 }
 
 // renew looks again at what waits, where something was changed since it came: the
@@ -242,24 +262,36 @@ func hash(o op.Op) uint64 {
 
 // director says who moves next.
 type director interface {
-	// direct chooses the actor of the i-th move; nobody leaves it to nature. The
-	// error says that what was asked for cannot be had.
-	direct(i int, n *node) (actor int, asleep *actors, err error)
+	// direct says what the i-th move is. The error says that what was asked for
+	// cannot be had.
+	direct(i int, n *node) (turn, error)
 }
+
+// turn is what a director wants: an actor's next operation, or its death before
+// it, and who sleeps afterwards where that is known.
+type turn struct {
+	actor  int
+	dies   bool
+	asleep *actors
+}
+
+// nature is the turn of whom nobody chose.
+var nature = turn{actor: nobody}
 
 // choose asks the director, and without an answer lets the last actor go on, or
 // else the first that can.
 func (p *play) choose(n *node) error {
-	actor, asleep, err := p.want.direct(len(p.moves), n)
+	t, err := p.want.direct(len(p.moves), n)
 	if err != nil {
 		return err
 	}
-	if n.chosen = actor; actor == nobody {
+	n.dies = t.dies
+	if n.chosen = t.actor; t.actor == nobody {
 		n.chosen = p.natural(n, n.enabled.minus(n.asleep))
 	}
 	switch {
-	case asleep != nil:
-		p.asleep = *asleep
+	case t.asleep != nil:
+		p.asleep = *t.asleep
 	case n.chosen != nobody:
 		p.asleep = n.wake(n.asleep, n.chosen)
 	}
@@ -302,22 +334,28 @@ func (p *play) move(n *node, w *pending) {
 	step := Step{Actor: w.player.letter, Op: w.op, Point: w.player.count.Point(&w.op), uses: n.steps[n.chosen]}
 	p.poll(w)
 	p.mu.Unlock()
+	p.enter(step, n)
+	if w.op.Kind == op.Lock {
+		w.player.locked = append(w.player.locked, w.seen.Path)
+	}
+	w.player.moved, w.player.looked = true, onlyLooks(&w.op)
+	w.Go()
+}
+
+// enter takes a step down.
+func (p *play) enter(step Step, n *node) {
 	step.Point.Actor = step.Actor
 	p.describe(&step, n)
 	p.cost = n.costOf(n.chosen)
 	p.last = n.chosen
 	p.nodes = append(p.nodes, *n)
-	p.moves = append(p.moves, move{n.chosen, n.points[n.chosen]})
+	p.moves = append(p.moves, move{n.chosen, n.points[n.chosen], n.dies})
 	p.lanes = append(p.lanes, step)
-	if w.op.Kind == op.Lock {
-		w.player.locked = append(w.player.locked, w.seen.Path)
-	}
-	w.Go()
 }
 
 // describe says of a switch that was a choice whom it left, and before what.
 func (p *play) describe(s *Step, n *node) {
-	if s.Forced = p.natural(n, n.enabled) != n.chosen; !s.Forced || n.last == nobody {
+	if s.Forced = n.dies || p.natural(n, n.enabled) != n.chosen; !s.Forced || n.last == nobody {
 		return
 	}
 	s.From = letter(n.last)
@@ -325,61 +363,6 @@ func (p *play) describe(s *Step, n *node) {
 		s.Before = n.names[n.last]
 	}
 }
-
-// poll finds out whether an actor looks at the same thing again while nothing
-// has changed. Its turn is over then.
-func (p *play) poll(w *pending) {
-	if !looks(&w.op) {
-		p.changes++
-		for _, pl := range p.actors {
-			pl.polls = false
-		}
-		return
-	}
-	if w.op.Kind == op.Connect {
-		p.connects(w)
-	}
-	key := fmt.Sprintf("%c %v %s %d", w.player.letter, w.op.Kind, w.op.Path, w.op.Off)
-	often := pollsAfter
-	if w.op.Kind == op.Read || w.op.Kind == op.Readdir {
-		often = readsAfter
-	}
-	l := p.looked[key]
-	if l.changes != p.changes || l.news != w.player.news {
-		l = look{changes: p.changes, news: w.player.news}
-	}
-	l.times++
-	p.looked[key] = l
-	w.player.polls = l.times >= often
-}
-
-// look is how often an actor has looked at something since the last change.
-type look struct{ changes, news, times int }
-
-// connects notes that an actor connects to a socket: what others are told there
-// may change. Its later tries, with nothing changed, are a poll, and no news.
-func (p *play) connects(w *pending) {
-	w.player.asked = true
-	key := string(w.player.letter) + w.op.Path
-	if at, tried := p.heard[key]; tried && at == p.changes {
-		return
-	}
-	p.heard[key] = p.changes
-	for _, pl := range p.actors {
-		if pl != w.player {
-			pl.polls = false
-			pl.news++
-		}
-	}
-}
-
-// pollsAfter is how often an actor looks at the same thing, with nothing changed
-// in between, before it is said to poll. Twice is a program that makes sure.
-// A file is read piece by piece.
-const (
-	pollsAfter = 3
-	readsAfter = 100
-)
 
 // stuck says of a play in which nobody can move whether all have ended.
 func (p *play) stuck() {

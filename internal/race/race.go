@@ -33,6 +33,7 @@ type Options struct {
 	Paths        []string      // globs: only before operations on these an actor is left; none is all
 	Critical     string        // a glob: two actors must not be between their first and last change of such files at once
 	Full         bool          // at every operation, and in orders that differ in nothing, too
+	CrashAny     bool          // one actor may be killed, before any of its operations
 	KeepGoing    bool          // do not stop at the first finding
 	Rules        []rule.Rule
 	Jobs         int
@@ -135,6 +136,7 @@ func (r *Race) explore(ctx context.Context) ([]Finding, error) {
 		r.Jobs = 1
 	}
 	e := newExplorer(r.Preemptions, !r.Full && len(r.Paths) == 0)
+	e.crash = r.CrashAny
 	ahead := newAhead(ctx, r, r.Jobs)
 	defer ahead.stop()
 	var findings []Finding

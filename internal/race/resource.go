@@ -119,6 +119,10 @@ func looks(o *op.Op) bool {
 	return false
 }
 
+// onlyLooks reports whether nothing of an operation is left when its actor dies: it
+// takes no lock, and asks nobody.
+func onlyLooks(o *op.Op) bool { return looks(o) && o.Kind != op.Lock && o.Kind != op.Connect }
+
 // aliases are the names that hard links have made one file's.
 type aliases map[string]string
 

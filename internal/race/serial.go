@@ -27,7 +27,7 @@ type serials struct {
 
 // serial is one order, and what it came to.
 type serial struct {
-	order    []int
+	sequence
 	statuses map[int]int
 	tree     tree.Delta
 	steps    [][]trial.Step // by actor, by the names on disk
@@ -51,7 +51,7 @@ func (s *serials) learn(ctx context.Context) error {
 	slices.Reverse(back)
 	var runs []*serial
 	for _, order := range [][]int{forth, forth, back} {
-		run, err := s.run(ctx, order)
+		run, err := s.run(ctx, sequence{order: order, dead: nobody})
 		if err != nil {
 			return err
 		}
@@ -145,24 +145,24 @@ func (run *serial) names() []string {
 }
 
 // run runs some actors one after the other, again where a signal had disturbed it.
-func (s *serials) run(ctx context.Context, order []int) (run *serial, err error) {
+func (s *serials) run(ctx context.Context, q sequence) (run *serial, err error) {
 	for range attempts {
-		if run, err = s.once(ctx, order); err == nil || ctx.Err() != nil || !shim.IsVoid(err) {
+		if run, err = s.once(ctx, q); err == nil || ctx.Err() != nil || !shim.IsVoid(err) {
 			break
 		}
 	}
 	return run, err
 }
 
-func (s *serials) once(ctx context.Context, order []int) (*serial, error) {
-	run := &serial{order: order, statuses: make(map[int]int), outcomes: make(map[int]trial.Outcome),
+func (s *serials) once(ctx context.Context, q sequence) (*serial, error) {
+	run := &serial{sequence: q, statuses: make(map[int]int), outcomes: make(map[int]trial.Outcome),
 		steps: make([][]trial.Step, len(s.race.programs))}
 	err := s.race.runner.OnStage(ctx, func(stage *trial.Stage) error {
 		server, err := stage.Serve(ctx, nil)
 		if err != nil {
 			return err
 		}
-		for _, actor := range order {
+		for _, actor := range q.order {
 			if err = s.turn(ctx, stage, run, actor, server); err != nil {
 				break
 			}
@@ -179,9 +179,17 @@ func (s *serials) once(ctx context.Context, order []int) (*serial, error) {
 // turn runs one actor to its end, and the server until it has done what the actor
 // asked.
 func (s *serials) turn(ctx context.Context, stage *trial.Stage, run *serial, actor int, server *trial.Server) error {
-	a, err := stage.Start(ctx, letter(actor), s.race.programs[actor], nil, s.race.rulesOf(letter(actor)))
+	var gate shim.Gate
+	death := &scaffold{run.after, make(chan struct{})}
+	if actor == run.dead {
+		gate = death
+	}
+	a, err := stage.Start(ctx, letter(actor), s.race.programs[actor], gate, s.race.rulesOf(letter(actor)))
 	if err != nil {
 		return err
+	}
+	if gate != nil {
+		death.kill(a)
 	}
 	o, err := a.Wait(ctx)
 	if err != nil {
@@ -196,22 +204,21 @@ func (s *serials) turn(ctx context.Context, stage *trial.Stage, run *serial, act
 // refused, who end in it as they did here.
 func (s *serials) allows(ctx context.Context, statuses []int, got tree.Delta) (bool, error) {
 	for _, order := range s.orders(statuses) {
-		run, err := s.get(ctx, order)
+		run, err := s.get(ctx, sequence{order: order, dead: nobody})
 		if err != nil {
 			return false, err
 		}
-		if s.equal(run, statuses, got) {
+		if s.equal(run, statuses, got, nobody) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-func (s *serials) equal(run *serial, statuses []int, got tree.Delta) bool {
-	for _, actor := range run.order {
-		if (run.statuses[actor] == 0) != (statuses[actor] == 0) {
-			return false
-		}
+// equal leaves out of account how the one that died ended.
+func (s *serials) equal(run *serial, statuses []int, got tree.Delta, dead int) bool {
+	if !run.matches(statuses, dead) {
+		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,15 +237,15 @@ func (r *Race) same(a, b tree.Delta, volatile map[string]bool) bool {
 }
 
 // get runs an order once.
-func (s *serials) get(ctx context.Context, order []int) (*serial, error) {
-	key := fmt.Sprint(order)
+func (s *serials) get(ctx context.Context, q sequence) (*serial, error) {
+	key := fmt.Sprint(q)
 	s.mu.Lock()
 	run := s.done[key]
 	s.mu.Unlock()
 	if run != nil {
 		return run, nil
 	}
-	run, err := s.run(ctx, order)
+	run, err := s.run(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +270,7 @@ func (s *serials) again(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, old := range known {
-		run, err := s.run(ctx, old.order)
+		run, err := s.run(ctx, old.sequence)
 		if err != nil {
 			return err
 		}
