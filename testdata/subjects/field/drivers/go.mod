@@ -5,4 +5,7 @@ go 1.26
 require (
 	github.com/google/renameio v0.1.0
 	github.com/google/renameio/v2 v2.0.2
+	github.com/syndtr/goleveldb v1.0.0
 )
+
+require github.com/golang/snappy v0.0.0-20180518054509-2e65f85255db // indirect
