@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"errors"
 	"fmt"
 
 	"faultlab/internal/record"
@@ -23,8 +24,12 @@ func (c *Crash) again() []trial.Case {
 				return cases
 			}
 			r, err := c.recovery(t, s)
-			if err != nil {
-				skipped++
+			switch {
+			case errors.Is(err, errFails):
+				skipped++ // that it does is a finding of its own, or none
+				continue
+			case err != nil:
+				cases = append(cases, unrecorded(t.prefix+t.print(s), err))
 				continue
 			}
 			recorded++
@@ -32,9 +37,23 @@ func (c *Crash) again() []trial.Case {
 			sum = sum.plus(r.counts)
 		}
 	}
-	c.log.Note("recovery: recorded from %d states, %d states generated, %d distinct; not from %d, in which it fails",
+	text := fmt.Sprintf("recovery: recorded from %d states, %d states generated, %d distinct; not from %d, in which it fails",
 		recorded, sum.Generated, sum.Distinct, skipped)
+	if sum.Left > 0 {
+		text += fmt.Sprintf("; %d left out, for they were too many", sum.Left)
+		c.log.Left(sum.Left)
+	}
+	c.log.Note("%s", text)
 	return cases
+}
+
+// errFails says that a recovery fails without any crash in it.
+var errFails = errors.New("the recovery fails by itself")
+
+// unrecorded is a void case: nobody knows what a crash in the recovery from this
+// state leaves.
+func unrecorded(choice string, why error) trial.Case {
+	return trial.Case{Choice: choice + then + "any crash", State: &trial.State{Build: func(string, func(string)) error { return why }}}
 }
 
 // crashed lists the states of a recovery that are neither where it began nor where
@@ -69,8 +88,10 @@ func (c *Crash) recovery(t *take, s *State) (*take, error) {
 		return nil, err
 	case rec.Void != "":
 		return nil, shim.Voidf("record the recovery: %s", rec.Void)
+	case len(run.Next.Orphans) > 0:
+		return nil, shim.Voidf("record the recovery: it leaves a process behind (%s)", run.Next.Orphans[0])
 	case run.Next.Hang != "" || run.Next.Status() != c.controls.Next && run.Next.Status() != 0:
-		return nil, fmt.Errorf("the recovery fails by itself")
+		return nil, errFails
 	}
 	c.rename(rec)
 	r := &take{prefix: t.prefix + t.print(s) + then, base: state.Build, before: said,
