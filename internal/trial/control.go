@@ -5,6 +5,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -265,4 +266,18 @@ func changed(runs []Run) map[string]bool {
 	}
 	delete(out, "")
 	return out
+}
+
+// Differs names the first path at which a tree is not as one run without a fault
+// leaves it; what varies from run to run does not count.
+func (c *Controls) Differs(d tree.Delta) (path string, want, got tree.Entry, differs bool) {
+	paths := append(d.Paths(), c.Once.Tree.Paths()...)
+	slices.Sort(paths)
+	for _, path := range paths {
+		want, got := c.at(c.Once.Tree, path), c.at(d, path)
+		if !tree.Same(want, got, c.Volatile[path]) && !verdict.Chance(path, want, got) && !verdict.Chance(path, got, want) {
+			return path, want, got, true
+		}
+	}
+	return "", want, got, false
 }
