@@ -167,8 +167,20 @@ func (c *Crash) sound(rec *record.Record, run trial.Run, ruled bool) error {
 	case !ruled && run.Subject.Status() != c.controls.Once.Status:
 		return shim.Voidf("while it was recorded the program ended with status %d, and else with %d: %s",
 			run.Subject.Status(), c.controls.Once.Status, strings.TrimSpace(run.Subject.Text()))
+	case !ruled:
+		return c.alike(run.Tree)
 	}
 	return nil
+}
+
+// alike says why a record is of another run: what a program does otherwise while it
+// is recorded, a crash would not cut short.
+func (c *Crash) alike(left tree.Delta) error {
+	path, want, got, differs := c.controls.Differs(left)
+	if !differs {
+		return nil
+	}
+	return shim.Voidf("the program behaves otherwise while it is recorded: %s is %s, and else %s: if that does not count, say --ignore %s", path, told(got, want), told(want, got), path)
 }
 
 // replay rebuilds the whole record on the base: it must be the very tree that the
