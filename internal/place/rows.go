@@ -67,6 +67,8 @@ func directories(t target) []Row {
 			Start: trial.Start{Dir: "{case}/link", Prepare: link("{tree}", "link")}},
 		{Name: "cwd=link-physical", Good: "does the same: the link leads to the tree, and $PWD names the tree",
 			Start: trial.Start{Dir: "{case}/link", Set: []string{"PWD={tree}"}, Prepare: link("{tree}", "link")}},
+		{Name: "cwd=link-subfolder", Good: "does the same as in the subfolder: the folder above it is the tree, and not where the link lies",
+			Start: trial.Start{Dir: "{case}/link", Prepare: both(t.hasSubfolder, link("{tree}/"+t.subfolder, "link"))}},
 		{Name: "cwd=link-elsewhere", Good: same,
 			Start: trial.Start{Dir: "{case}/link", Prepare: both(folders("elsewhere"), link("elsewhere", "link"))}},
 		{Name: "cwd=deleted", Good: "does not need it, or says that the working directory is gone",
@@ -96,6 +98,7 @@ func variables() []Row {
 		set("HOME=empty", home, "", nil),
 		set("HOME=missing", home, "{case}/home", folders()),
 		set("HOME=file", home, "{case}/home", file("home")),
+		set("HOME=relative", home, "home", nil),
 		{Name: "TMPDIR=missing", Good: "says so, or uses /tmp", Start: trial.Start{
 			Set: []string{"TMPDIR={case}/tmp"}, Prepare: folders(), Temp: true}},
 		set("TMPDIR=other-disk", "does the same: no rename leads from one disk to another", otherDiskVar, otherDisk),
