@@ -61,12 +61,28 @@ func attach(text string) error {
 	}
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, orphaned)
+	if hungUp(fd, 0) {
+		died <- orphaned // before it was to be told
+	}
 	go func() {
 		<-died
+		noMoreForks()
 		endAll()
+		endDescendants()
 		os.Exit(VoidStatus)
 	}()
 	return nil
+}
+
+// noMoreForks keeps programs from being started, for good, and waits for those
+// that are. What began after the rest was ended would live on.
+func noMoreForks() {
+	done := make(chan struct{})
+	go func() { syscall.ForkLock.Lock(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(endLimit):
+	}
 }
 
 // endAll kills every subject.
