@@ -27,7 +27,7 @@ var mayImport = map[string]string{
 	"internal/trial":   "internal/launch internal/record internal/shim internal/scratch internal/report internal/verdict internal/tree internal/rule internal/op",
 	"internal/race":    "internal/trial internal/shim internal/report internal/verdict internal/tree internal/rule internal/op",
 	"internal/sweep":   "internal/trial internal/report internal/rule internal/op",
-	"internal/place":   "internal/trial internal/launch internal/report internal/verdict internal/tree internal/op",
+	"internal/place":   "internal/trial internal/scratch internal/launch internal/report internal/verdict internal/tree internal/op",
 	"internal/crash":   "internal/record internal/trial internal/report internal/shim internal/tree internal/rule internal/op",
 	"internal/cli":     "internal/crash internal/race internal/sweep internal/place internal/trial internal/report internal/shim internal/rule internal/op",
 	"cmd/faultfs":      "internal/cli internal/first internal/shim",

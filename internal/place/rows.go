@@ -90,6 +90,8 @@ func variables() []Row {
 		variable, _, _ := strings.Cut(name, "=")
 		return Row{Name: name, Good: good, Start: trial.Start{Set: []string{variable + "=" + value}, Prepare: prepare}}
 	}
+	disk := set("TMPDIR=other-disk", "does the same: no rename leads from one disk to another", otherDiskVar, otherDisk)
+	disk.Lent = otherDiskVar
 	return []Row{
 		{Name: "PWD=unset", Good: pwd, Start: trial.Start{Unset: []string{"PWD"}}},
 		set("PWD=lying", pwd, elsewhere, folders("elsewhere")),
@@ -101,7 +103,7 @@ func variables() []Row {
 		set("HOME=relative", home, "home", nil),
 		{Name: "TMPDIR=missing", Good: "says so, or uses /tmp", Start: trial.Start{
 			Set: []string{"TMPDIR={case}/tmp"}, Prepare: folders(), Temp: true}},
-		set("TMPDIR=other-disk", "does the same: no rename leads from one disk to another", otherDiskVar, otherDisk),
+		disk,
 		set("GIT_DIR=other", git, otherRepo+"/.git", repository("other")),
 		set("GIT_INDEX_FILE=other", git, otherRepo+"/.git/index", repository("other")),
 		set("GIT_WORK_TREE=other", git, otherRepo, repository("other")),

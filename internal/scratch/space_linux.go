@@ -32,8 +32,11 @@ type Space struct {
 	next int // number of the next base or copy
 }
 
+// OtherDisk is where a program is given a folder on another disk than its copy's.
+const OtherDisk = "/dev/shm"
+
 // New makes a space under $TMPDIR, open to its owner only, and removes the spaces
-// of this user whose owners are gone.
+// of this user whose owners are gone, also those on the other disk.
 func New() (*Space, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err == nil {
@@ -43,6 +46,12 @@ func New() (*Space, error) {
 		return nil, fmt.Errorf("scratch space: %w: set TMPDIR to a directory", err)
 	}
 	sweep(parent)
+	sweep(OtherDisk)
+	return NewIn(parent)
+}
+
+// NewIn makes a space in a directory that is named without links.
+func NewIn(parent string) (*Space, error) {
 	for range 100 {
 		s, err := claim(filepath.Join(parent, randomName()))
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"faultlab/internal/op"
 	"faultlab/internal/record"
@@ -31,6 +32,9 @@ type Runner struct {
 	pattern *Pattern
 	watch   *watchdog
 	memo    memo
+	// common is held by a case that may make files where all programs do: two at
+	// once would meet there under a fixed name.
+	common sync.Mutex
 }
 
 // ErrUnreached says that a case's point did not come in its run.
@@ -170,6 +174,10 @@ func (r *Runner) Do(ctx context.Context, c Case) (run Run, err error) {
 }
 
 func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) {
+	if c.Start.Temp {
+		r.common.Lock()
+		defer r.common.Unlock()
+	}
 	set, err := newSetting(c.Start, at)
 	if err != nil {
 		return Run{}, err

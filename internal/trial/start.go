@@ -37,6 +37,8 @@ type Start struct {
 	Prepare func(tree, folder string) (undo func(), err error)
 	// Foreign are folders in {case} that are not the subject's to change.
 	Foreign []string
+	// Lent is a link in {case} to a folder elsewhere that is.
+	Lent string
 	// Temp says that the subject is not told of a folder of its own for
 	// temporary files: it may make some where all programs do.
 	Temp bool
@@ -59,6 +61,7 @@ type setting struct {
 	once    sync.Once
 	begun   bool // its first operation has come
 	foreign []string
+	lent    string
 	mu      sync.Mutex
 	made    []string // temporary files, outside
 }
@@ -82,6 +85,9 @@ func newSetting(s Start, at *scratch.Copy) (*setting, error) {
 	if err != nil {
 		st.undo()
 		return nil, err
+	}
+	if s.Lent != "" {
+		st.lent = resolved(st.fill(s.Lent))
 	}
 	return st, nil
 }
@@ -127,6 +133,11 @@ func (s *setting) missed() bool { return s.Soon != nil && !s.begun }
 // case's own files are.
 func (s *setting) denies(path string) bool {
 	return s != nil && slices.ContainsFunc(s.foreign, func(dir string) bool { return within(path, dir) })
+}
+
+// lends reports whether a path elsewhere is the subject's to change.
+func (s *setting) lends(path string) bool {
+	return s != nil && s.lent != "" && within(path, s.lent)
 }
 
 // temporary reports whether an operation makes a file where every program may,
