@@ -8,6 +8,7 @@ import (
 	"os"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ type runFlags struct {
 	limits       shim.Limits
 	dryRun       bool
 	allowUnfired bool
+	clock        time.Duration
 }
 
 func newRun(std streams) *cobra.Command {
@@ -52,6 +54,7 @@ A rule is an operation (a kind, mutate, or a system call), keys that narrow it,
 	fl.StringVar(&f.tree, "tree", ".", "the directory whose operations count")
 	fl.StringVar(&f.expect, "expect", "", "ok, fail, killed or an exit status: exit 0 if so, 1 if not, 125 if void")
 	fl.StringVar(&f.trace, "trace", "", "write every operation on the tree to this file, one JSON object a line")
+	fl.DurationVar(&f.clock, "clock", 0, "shift the program's wall clock, such as +2h or -30m; monotonic clocks and the times of files stay real")
 	limitFlags(cmd, &f.limits)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the rules in canonical form and the calls to be trapped; run nothing")
 	fl.BoolVar(&f.allowUnfired, "allow-unfired", false, "a rule that never fires does not void the run")
@@ -80,6 +83,9 @@ func (f *runFlags) run(std streams, args []string) error {
 		calls = op.Calls(op.All)
 	}
 	if f.dryRun {
+		if f.clock != 0 {
+			calls = append(calls, shim.ClockCalls()...)
+		}
 		return dryRun(std, rules, calls)
 	}
 	root, err := treeRoot(f.tree)
@@ -90,7 +96,7 @@ func (f *runFlags) run(std streams, args []string) error {
 	counted := &counting{Matcher: matcher}
 	cfg := shim.Config{
 		Tree: root, Actor: 'A', Calls: calls, Decider: counted,
-		Outside: outside(rules), Names: named(rules),
+		Outside: outside(rules), Names: named(rules), Clock: f.clock,
 	}
 	finish := func() error { return nil }
 	if f.trace != "" {

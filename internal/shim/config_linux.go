@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"faultlab/internal/op"
 	"faultlab/internal/rule"
@@ -65,6 +66,8 @@ type Config struct {
 	// Recording, where it is set, takes down all changes. Calls must hold
 	// RecordCalls then, OpenWrites be set, and standard output be a file.
 	Recording *Recording
+	// Clock is by how much the subject's wall clock goes ahead of the real one.
+	Clock time.Duration
 	// Mark is a NAME=VALUE in the subject's environment that no other run of
 	// this supervisor has. By it a process that left its family and its process
 	// group, and called nothing, is still known as this run's while several

@@ -24,9 +24,11 @@ import (
 func (r *Run) perform(h *held) {
 	runtime.LockOSThread() // a tracer is a thread
 	defer runtime.UnlockOSThread()
-	t := &tracee{run: r, tid: int(h.tid)}
+	t := &tracee{run: r, tid: int(h.tid), renamed: h.follow != nil}
 	err := t.enter(h)
-	if err == nil {
+	if err == nil && h.follow != nil {
+		err = h.follow(t, h)
+	} else if err == nil {
 		err = t.call(h)
 	}
 	switch {
@@ -55,6 +57,7 @@ type tracee struct {
 	run      *Run
 	tid      int
 	patched  []patch // what to restore in its memory
+	renamed  bool    // an exec may give it another number
 	sentBack bool    // its call was answered, to come again
 	short    bool    // argument countAt was changed from count
 	countAt  int
@@ -99,24 +102,30 @@ func (t *tracee) enter(h *held) error {
 
 // Stops that are no signal's delivery.
 const (
+	execStop  = -2
 	callStop  = -1
 	eventStop = 0
 )
 
 func deliver(stop int) int { return max(stop, 0) }
 
-// wait waits for the thread's next stop: callStop, eventStop or the number of
+// wait waits for the thread's next stop: callStop, execStop, eventStop or the number of
 // a signal that is about to be delivered.
 func (t *tracee) wait() (int, error) {
 	var ws unix.WaitStatus
+	who, flags := t.tid, unix.WALL
+	if t.renamed { // it is this thread's only one
+		who, flags = -1, unix.WALL|unix.WNOTHREAD
+	}
 	for {
-		_, err := unix.Wait4(t.tid, &ws, unix.WALL, nil)
+		got, err := unix.Wait4(who, &ws, flags, nil)
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {
 			return 0, gone(err)
 		}
+		t.tid = got
 		break
 	}
 	if !ws.Stopped() {
@@ -126,6 +135,8 @@ func (t *tracee) wait() (int, error) {
 	switch sig := ws.StopSignal(); {
 	case sig == unix.SIGTRAP|0x80:
 		return callStop, nil
+	case int(ws)>>16 == unix.PTRACE_EVENT_EXEC:
+		return execStop, nil
 	case int(ws)>>16 != 0:
 		return eventStop, nil
 	default:
@@ -208,7 +219,9 @@ func (t *tracee) returned(h *held, regs *unix.PtraceRegs) error {
 	if res.Value < 0 {
 		res.Value, res.Errno = 0, syscall.Errno(-res.Value)
 	}
-	t.run.saw(&h.op, res)
+	if h.rule != nil {
+		t.run.saw(&h.op, res)
+	}
 	if h.action.Verb == rule.DoKill {
 		t.run.kill(h)
 		return t.bury()

@@ -107,9 +107,10 @@ func peek(tid int, addr uint64, buf []byte) (int, unix.Errno) {
 }
 
 // seize traces a thread without stopping it; its call stops tell themselves
-// from signals (PTRACE_O_TRACESYSGOOD).
+// from signals (PTRACE_O_TRACESYSGOOD), and so does an exec.
 func seize(tid int) error {
-	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, unix.PTRACE_O_TRACESYSGOOD, 0, 0)
+	const options = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACEEXEC
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, options, 0, 0)
 	if errno != 0 {
 		return errno
 	}

@@ -75,7 +75,7 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 			return
 		}
 	}
-	prog, err := filter(r.cfg.trapped())
+	prog, err := filter(append(r.cfg.trapped(), r.cfg.clockTraps()...))
 	if err != nil {
 		launched <- err
 		return
@@ -88,6 +88,9 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 	r.listener = listener
 	guardListener(listener)
 	go r.serve()
+	if r.cfg.Clock != 0 {
+		defer steady()()
+	}
 	files := []uintptr{cmd.Stdin.Fd(), cmd.Stdout.Fd(), cmd.Stderr.Fd()}
 	pid, err := syscall.ForkExec(cmd.Path, cmd.Args, &syscall.ProcAttr{
 		Env:   cmd.Env,

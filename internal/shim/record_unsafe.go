@@ -30,7 +30,12 @@ func addDescriptor(listener int, id uint64, fd int, flags uint32) (int, unix.Err
 func pokeWord(tid int, addr uint64, v int64) unix.Errno {
 	var buf [8]byte
 	binary.NativeEndian.PutUint64(buf[:], uint64(v))
-	local := unix.Iovec{Base: &buf[0]}
+	return pokeBytes(tid, addr, buf[:])
+}
+
+// pokeBytes writes into the subject's memory, where the subject itself could.
+func pokeBytes(tid int, addr uint64, buf []byte) unix.Errno {
+	local := unix.Iovec{Base: unsafe.SliceData(buf)}
 	local.SetLen(len(buf))
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}
 	_, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_WRITEV, uintptr(tid),

@@ -18,6 +18,14 @@ func brokenOff(regs *unix.PtraceRegs) bool {
 	return v <= -512 && v >= -516
 }
 
+func stackPointer(regs *unix.PtraceRegs) uint64 { return regs.Rsp }
+
+// narrow reports whether a thread runs a program of 32 bits.
+func narrow(regs *unix.PtraceRegs) bool {
+	const user32 = 0x23
+	return regs.Cs == user32
+}
+
 func register(regs *unix.PtraceRegs, i int) *uint64 {
 	return [...]*uint64{&regs.Rdi, &regs.Rsi, &regs.Rdx, &regs.R10, &regs.R8, &regs.R9}[i]
 }

@@ -20,3 +20,11 @@ func brokenOff(regs *unix.PtraceRegs) bool {
 
 func getArgument(regs *unix.PtraceRegs, i int) uint64    { return regs.Regs[i] }
 func setArgument(regs *unix.PtraceRegs, i int, v uint64) { regs.Regs[i] = v }
+
+func stackPointer(regs *unix.PtraceRegs) uint64 { return regs.Sp }
+
+// narrow reports whether a thread runs a program of 32 bits.
+func narrow(regs *unix.PtraceRegs) bool {
+	const mode32 = 0x10
+	return regs.Pstate&mode32 != 0
+}

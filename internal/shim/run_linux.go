@@ -167,6 +167,7 @@ func (r *Run) handle(n *notification) {
 	}
 	c := callOf(n.nr)
 	switch {
+	case r.cfg.Clock != 0 && r.clocked(n):
 	case c == nil:
 		r.proceed(n)
 	case c.shape == nil:
@@ -301,4 +302,7 @@ type held struct {
 	op     op.Op
 	action rule.Action
 	rule   *rule.Rule
+	// follow, where it is set, is done instead of action to the thread, which is
+	// traced and at the start of its call.
+	follow func(*tracee, *held) error
 }

@@ -79,7 +79,7 @@ func (r *Run) missed() {
 		return
 	}
 	for _, e := range r.again {
-		if e.held != nil {
+		if e.held != nil && e.held.rule != nil {
 			r.void("%s of %s, at which %q fired, was broken off by a signal and did not come again", e.held.call.name, e.held.op.Path, e.held.rule.String())
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -48,6 +49,7 @@ var ops = map[string]operation{
 	"onsignal": {2, onSignal},
 	"pause":    {1, pause},
 	"spawn":    {1, spawn},
+	"now":      {1, func([]string) (string, error) { return strconv.FormatInt(time.Now().Unix(), 10), nil }},
 }
 
 // open descriptors, by the name under which they were opened.

@@ -1,0 +1,4 @@
+package shim
+
+// legacyClockCalls: there are none.
+var legacyClockCalls []clockCall
