@@ -1,5 +1,5 @@
-// Command pidlock takes the lock file named with github.com/nightlyone/lockfile, says
-// so, and gives it back.
+// Command pidlock takes the lock file named with github.com/nightlyone/lockfile, is
+// inside from its first line in the log to its second, and gives it back.
 package main
 
 import (
@@ -23,8 +23,17 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("locked")
+	witness()
 	if err := lock.Unlock(); err != nil {
 		log.Fatal(err)
 	}
+}
+
+func witness() {
+	f, err := os.OpenFile("log", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Fprintln(f, "enter", os.Getpid())
+	fmt.Fprintln(f, "leave", os.Getpid())
 }
