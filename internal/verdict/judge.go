@@ -33,6 +33,9 @@ type Control struct {
 type Faulted struct {
 	Run
 	Killed bool // by the experiment's own choice
+	// Done says that the program had ended with success before it was cut off:
+	// whoever waited for that takes all of it for granted.
+	Done bool
 	// Stuck are the paths that the experiment kept it from removing, by canonical
 	// names.
 	Stuck    []string
@@ -64,6 +67,12 @@ type Check struct {
 	Output        string
 }
 
+// saysLost reports whether a check that fails says, in the last line that it
+// prints, that something is lost: "lost: KEY".
+func (c Check) saysLost() bool {
+	return c.Given && c.Failed && strings.HasPrefix(because(c.Output), ": lost:")
+}
+
 // Judge gives the verdict of a fault. It is total.
 func Judge(c Control, f Faulted) Judgement {
 	j := judge{c, f}
@@ -81,7 +90,8 @@ func (j judge) facts() facts {
 	return facts{
 		hang: j.f.Hang != "", orphan: len(j.f.Orphans) > 0, escape: len(j.f.Escapes) > 0,
 		killed: j.f.Killed, stuck: j.stuck(),
-		checked: j.f.Check.Given, checkFails: j.f.Check.Failed,
+		checked: j.f.Check.Given, checkFails: j.f.Check.Failed, saysLost: j.f.Check.saysLost(),
+		gone:     len(j.gone()) > 0,
 		asStatus: j.f.Status == j.Once.Status,
 		left:     j.left(),
 		asBefore: j.asBefore(),
@@ -225,6 +235,19 @@ func (j judge) torn() []string {
 	})
 }
 
+// gone lists what a program that had ended with success has done in vain. Only
+// where a next run of the user's looks on is that to be seen: the program itself
+// would do all of it again.
+func (j judge) gone() []string {
+	if !j.f.Done || !j.f.Next.Own {
+		return nil
+	}
+	return slices.DeleteFunc(j.Once.Tree.Paths(), func(path string) bool {
+		got := j.at(j.f.Next.Tree, path)
+		return j.asControl(path, got) || !tree.Same(j.Base[path], got, j.Volatile[path])
+	})
+}
+
 func (j judge) asBefore() bool {
 	for path, e := range j.f.Tree {
 		if !tree.Same(e, j.Base[path], false) {
@@ -255,6 +278,8 @@ func (j judge) cause(v Verdict) string {
 		return "writes outside the tree: " + list(j.f.Escapes)
 	case Violated:
 		return "the check fails" + because(j.f.Check.Output)
+	case Lost:
+		return j.lostCause()
 	case Silent:
 		return j.silentCause()
 	case Refused:
@@ -267,6 +292,15 @@ func (j judge) cause(v Verdict) string {
 		return "left behind, and not cleared by the next run: " + list(j.litter())
 	}
 	return ""
+}
+
+// lostCause leaves out what it is that was lost: it is another thing after each
+// fault, and of one root.
+func (j judge) lostCause() string {
+	if j.f.Check.saysLost() {
+		return "what had been acknowledged is not there"
+	}
+	return "the program had ended with success, and what it had done is gone"
 }
 
 func (j judge) silentCause() string {
@@ -347,6 +381,9 @@ func (j judge) detail() string {
 	}
 	if j.f.Next.Status != 0 {
 		b.WriteString(because(j.f.Next.Output))
+	}
+	if gone := j.gone(); len(gone) > 0 {
+		b.WriteString("; gone: " + list(gone))
 	}
 	if j.f.Check.Failed {
 		b.WriteString("; the check fails" + because(j.f.Check.Output))

@@ -73,6 +73,8 @@ func TestJudge(t *testing.T) {
 		f.Check = Check{Given: true, Failed: fails, Output: "bad\n"}
 		return f
 	}
+	lost := func(f Faulted, says string) Faulted { f.Check = Check{true, true, says}; return f }
+	done0 := func(f Faulted) Faulted { f.Done = true; return f }
 	littered := Next{Run: Run{0, also(whole, "run.lock", "")}}
 	tornNext := Next{Run: Run{0, with("state", "ne")}}
 	for _, test := range []struct {
@@ -128,6 +130,17 @@ func TestJudge(t *testing.T) {
 		{"nothing done", erring(nil, Next{}), Differs, false, ""},
 
 		{"own next", erring(with("state", ""), Next{Own: true}), Healed, false, ""},
+		{"own next, lost", done0(killed(nil, Next{Own: true})), Lost, true, "the program had ended with success, and what it had done is gone"},
+		{"own next, half lost", done0(killed(nil, Next{Own: true, Run: Run{0, with("state", "new")}})), Lost, true, ""},
+		{"own next, all there", done0(killed(whole, Next{Own: true, Run: Run{0, whole}})), Healed, false, ""},
+		{"own next, not done", killed(nil, Next{Own: true}), RolledBack, false, ""},
+		{"own next, changed on", done0(killed(whole, Next{Own: true, Run: Run{0, also(whole, "state", "newer")}})), Healed, false, ""},
+		{"the program again", done0(killed(nil, Next{})), Differs, false, ""},
+		{"lost, and the next fails", done0(killed(nil, Next{Own: true, Run: Run{1, nil}})), Wedged, true, ""},
+		{"lost, the check holds", checked(done0(killed(nil, Next{Own: true})), false), RolledBack, false, ""},
+		{"lost, the check says so", lost(killed(whole, Next{Own: true}), "found 3\nlost: key\n"), Lost, true, "what had been acknowledged is not there"},
+		{"lost, not said last", lost(killed(whole, Next{Own: true}), "lost: key\nbad\n"), Violated, true, "the check fails: bad"},
+		{"lost, a word of another", lost(killed(whole, Next{Own: true}), "lost+found\n"), Violated, true, ""},
 		{"own next fails", left(erring(lock, Next{Own: true, Run: Run{1, nil}}), "run.lock"), Wedged, true, ""},
 	} {
 		j := Judge(saver(), test.f)

@@ -28,6 +28,8 @@ var axes = []axis[facts]{
 	yesNo("escape", func(f *facts) *bool { return &f.escape }),
 	yesNo("checked", func(f *facts) *bool { return &f.checked }),
 	yesNo("check fails", func(f *facts) *bool { return &f.checkFails }),
+	yesNo("check says lost", func(f *facts) *bool { return &f.saysLost }),
+	yesNo("gone", func(f *facts) *bool { return &f.gone }),
 	yesNo("status as control", func(f *facts) *bool { return &f.asStatus }),
 	yesNo("killed", func(f *facts) *bool { return &f.killed }),
 	{"left", []string{"as control", "extra", "other"}, func(f *facts, v int) { f.left = left(v) }},
@@ -122,6 +124,7 @@ var rows = []struct {
 	{Hang, func(f facts) bool { return f.hang }, always},
 	{Orphan, func(f facts) bool { return f.orphan }, always},
 	{Escape, func(f facts) bool { return f.escape }, always},
+	{Lost, func(f facts) bool { return f.checked && f.checkFails && f.saysLost }, always},
 	{Violated, func(f facts) bool { return f.checked && f.checkFails }, always},
 	{Tolerated, func(f facts) bool { return reported(f) && f.left == leftAsControl && !f.syncLost }, never},
 	// A sync that was lost as well is graver, unless the user's check has said
@@ -129,8 +132,9 @@ var rows = []struct {
 	{Litter, func(f facts) bool { return reported(f) && f.left == leftExtra && (!f.syncLost || f.checked) }, always},
 	{Silent, func(f facts) bool { return reported(f) && !f.checked }, always},
 	{Differs, reported, never},
-	{Refused, func(f facts) bool { return f.next == nextNames }, notExcused},
 	{Wedged, func(f facts) bool { return f.next == nextFails }, always},
+	{Lost, func(f facts) bool { return f.gone && !f.checked }, always},
+	{Refused, func(f facts) bool { return f.next == nextNames }, notExcused},
 	{RolledBack, func(f facts) bool { return f.next == nextAsControl && f.asBefore }, never},
 	{Healed, func(f facts) bool { return f.next == nextAsControl }, never},
 	{Litter, func(f facts) bool { return f.next == nextExtra }, notExcused},
@@ -174,6 +178,7 @@ func TestWorseIsNotBetter(t *testing.T) {
 			"orphan":      func(f *facts) { f.orphan = true },
 			"escape":      func(f *facts) { f.escape = true },
 			"check fails": func(f *facts) { f.checkFails = f.checked },
+			"gone":        func(f *facts) { f.gone = true },
 			"sync lost":   func(f *facts) { f.syncLost = true },
 		} {
 			worse := f

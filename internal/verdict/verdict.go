@@ -12,6 +12,7 @@ const (
 	None       Verdict = iota
 	Escape             // wrote outside the tree, where no control does
 	Violated           // the user's check fails
+	Lost               // acknowledged, and not there
 	Torn               // a file is neither old nor new, and the next run does not mend it
 	Silent             // reported as done, and it is not
 	Overlap            // two were inside at once
@@ -31,7 +32,7 @@ const (
 	end
 )
 
-var names = [end]string{"none", "escape", "violated", "torn", "silent", "overlap", "raced", "bypassed", "crashed", "deadlock", "wedged",
+var names = [end]string{"none", "escape", "violated", "lost", "torn", "silent", "overlap", "raced", "bypassed", "crashed", "deadlock", "wedged",
 	"refused", "litter", "orphan", "hang", "differs", "healed", "rolled-back", "tolerated"}
 
 func (v Verdict) String() string {
@@ -57,6 +58,8 @@ type facts struct {
 	killed               bool // by the experiment, and not an error
 	stuck                bool // the experiment kept it from removing what is in the way
 	checked, checkFails  bool
+	saysLost             bool // the check fails for what is lost, in its own words
+	gone                 bool // success had been reported, and the user's next run finds nothing of it
 	asStatus             bool // the faulted run ended as the control
 	left                 left
 	asBefore             bool // the faulted run left the tree as it had been
@@ -89,7 +92,10 @@ const (
 
 // decide goes down the list of verdicts: the first that holds is it.
 func decide(f facts) (Verdict, bool) {
-	if v := gravest(f.hang, f.orphan, f.escape, f.checked && f.checkFails); v != None {
+	switch v := gravest(f.hang, f.orphan, f.escape, f.checked && f.checkFails); {
+	case v == Violated && f.saysLost:
+		return Lost, true
+	case v != None:
 		return v, true
 	}
 	if f.asStatus && !f.killed {
@@ -131,6 +137,9 @@ func passed(f facts) (Verdict, bool) {
 // that the disk kept from cleaning up, if the next says what is in its way.
 func failed(f facts) (Verdict, bool) {
 	excused := f.killed || f.stuck
+	if f.gone && !f.checked && f.next != nextFails {
+		return Lost, true
+	}
 	switch f.next {
 	case nextNames:
 		return Refused, !excused
