@@ -340,6 +340,7 @@ func (r *Runner) Faulted(run Run) verdict.Faulted {
 	return verdict.Faulted{
 		Run:      verdict.Run{Status: run.Subject.Status(), Tree: run.Tree},
 		Killed:   run.Subject.ByRule,
+		Done:     run.Done,
 		Stuck:    run.Stuck,
 		Hang:     hang,
 		Orphans:  append(slices.Clip(orphans), run.Next.Orphans...),

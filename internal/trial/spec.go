@@ -56,6 +56,8 @@ type Case struct {
 // Run is what one case has shown.
 type Run struct {
 	Subject Outcome
+	// Done says that the subject had ended with success before a crash.
+	Done bool
 	Next    Outcome // of the next run
 	Check   Outcome
 	// Tree is what the subject left, After what stood there after the next run,

@@ -4,6 +4,7 @@ package trial
 
 import (
 	"errors"
+	"strings"
 
 	"faultlab/internal/shim"
 )
@@ -25,11 +26,19 @@ func (r *Runner) soundCheck(c Outcome) error {
 	case !c.Ran:
 		return nil
 	case c.Hang != "":
-		return shim.Voidf("the check %q %s", r.spec.Check, c.Hang)
+		return shim.Voidf("the check %q %s", heading(r.spec.Check), c.Hang)
 	case status == 126 || status == 127:
-		return anyway(shim.Voidf("the check %q cannot be run: status %d%s", r.spec.Check, status, LastLine(c.Text())))
+		return anyway(shim.Voidf("the check %q cannot be run: status %d%s", heading(r.spec.Check), status, LastLine(c.Text())))
 	case status != 0:
-		return shim.Voidf("the check %q fails without any fault: status %d%s", r.spec.Check, status, LastLine(c.Text()))
+		return shim.Voidf("the check %q fails without any fault: status %d%s", heading(r.spec.Check), status, LastLine(c.Text()))
 	}
 	return nil
+}
+
+// heading is the first line of a script.
+func heading(script string) string {
+	if first, _, more := strings.Cut(script, "\n"); more {
+		return first + " …"
+	}
+	return script
 }
