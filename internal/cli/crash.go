@@ -16,7 +16,7 @@ import (
 )
 
 func newCrash(std streams) *cobra.Command {
-	var fs, tear string
+	var fs, tear, acked string
 	var rules []string
 	var s crash.Settings
 	cmd := &cobra.Command{
@@ -29,7 +29,9 @@ part or out of order). In each state run recovery (--next; without it the
 program again) and the check, and say which of them it does not survive.
 
 In the check FAULTFS_STDOUT holds exactly what the program had printed before the
-crash: what it had acknowledged must be there.`,
+crash: what it had acknowledged must be there. Where it says so in lines such as
+"ack KEY", --acked asks for that by itself. A check that fails with a last line
+such as "lost: KEY" gives the verdict lost.`,
 		Example: `  faultfs crash --setup 'store init db' --next 'store recover db' --check './all_acknowledged.sh' -- store put db …
   faultfs crash --fs ext4 --tree data -- worker run …`,
 		Args: func(cmd *cobra.Command, args []string) error { return commandLine(cmd, args) },
@@ -39,6 +41,7 @@ crash: what it had acknowledged must be there.`,
 	fl.StringVar(&fs, "fs", "strict", "what the disk promises: strict (what was synced, no more), linux, ext4")
 	fl.StringVar(&tear, "tear", "page", "where a write can end when the program dies: page or byte")
 	fl.StringVar(&s.Keep, "keep", "", "leave the failing states in this directory, for looking at")
+	fl.StringVar(&acked, "acked", "", "shell command that lists what is there after the next run, a key a line: each 'ack KEY' that the program had printed must be among it, no 'refused KEY', and nothing twice")
 	fl.StringVar(&s.State, "state", "", "begin with the state in this directory, as --keep and --repro leave one: only where it is not survived, try what a crash leaves")
 	fl.BoolVar(&s.FailSync, "fail-sync", false, "record once more for each sync, which fails and loses its data")
 	fl.BoolVar(&s.Again, "again", false, "record the recovery from each state, and crash that, too")
@@ -50,9 +53,13 @@ crash: what it had acknowledged must be there.`,
 		if s.State != "" && e.only != "" {
 			return usagef("--only and --state each say what alone is tried: give one of them")
 		}
+		s.Acked = acked != ""
 		p, done, err := reproducible(s, e.outputs.repro != "")
 		if err != nil {
 			return err
+		}
+		if s.Acked {
+			p.check = func(check string) string { return crash.AckedCheck(check, acked) }
 		}
 		return errors.Join(e.run(std, args, p), done())
 	}
@@ -82,7 +89,7 @@ func crashPlanner(s crash.Settings) planner {
 		},
 		parse:    crash.Parse,
 		relative: true,
-		carry:    []string{"fs", "tear", "fail-sync", "again", "on"},
+		carry:    []string{"fs", "tear", "fail-sync", "again", "on", "acked"},
 	}
 }
 

@@ -61,6 +61,8 @@ type planner struct {
 	// state is the directory that holds what a choice has left, for --state; nil
 	// where an experiment has no such thing.
 	state func(choice string) (string, error)
+	// check makes the oracle of the user's check, which may be ""; nil leaves it.
+	check func(string) string
 	// carry names flags of its own that a script takes over.
 	carry []string
 	// relative says that arguments which name files stay relative where the
@@ -114,7 +116,11 @@ func (e *experiment) run(std streams, args []string, p planner) error {
 
 // perform makes the copies, the controls and the cases.
 func (e *experiment) perform(ctx context.Context, std streams, p planner, only []trial.Case) (r *report.Report, err error) {
-	runner, err := trial.New(ctx, e.spec)
+	spec := e.spec
+	if p.check != nil {
+		spec.Check = p.check(spec.Check)
+	}
+	runner, err := trial.New(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -128,6 +128,9 @@ func plain(path string) string {
 	return path
 }
 
+// atTheEnd is the point behind the last event.
+const atTheEnd = "at the end"
+
 // print is the state as --only takes it.
 func (d *disk) print(s *State) string {
 	var b strings.Builder
@@ -137,7 +140,7 @@ func (d *disk) print(s *State) string {
 	case s.Point == 0:
 		b.WriteString("at the start")
 	case s.Point == len(d.labels):
-		b.WriteString("at the end")
+		b.WriteString(atTheEnd)
 	default:
 		b.WriteString("after " + d.labels[s.Point-1])
 	}
@@ -208,7 +211,7 @@ func (d *disk) parsePoint(s *State, text string) error {
 	switch text {
 	case "at the start":
 		return nil
-	case "at the end":
+	case atTheEnd:
 		s.Point = len(d.labels)
 		return nil
 	}

@@ -11,6 +11,7 @@
 //	Term       how a state is written down, and read back               choice
 //	build      a state made of a copy of the base                       build
 //	Crash      the experiment                                           crash, judge
+//	AckedCheck a check of what was acknowledged                         acked
 //	leave      a state in a directory, and one taken from there         keep
 package crash
 
@@ -44,6 +45,9 @@ type Settings struct {
 	// State is a directory with a state that is tried first; "" is none. Only where
 	// it is not survived the others are tried.
 	State string
+	// Acked says that the check asks for what had been acknowledged, as AckedCheck
+	// writes it: a program that acknowledges nothing then shows nothing.
+	Acked bool
 	// Again records the recovery from each state, and crashes that, too.
 	Again bool
 }
@@ -92,6 +96,9 @@ func New(ctx context.Context, r *trial.Runner, c *trial.Controls, s Settings, lo
 	cr.settings.Ended = !r.Checked() && r.Own()
 	if cr.settings.Most == 0 {
 		cr.settings.Most = mostStates
+	}
+	if s.Acked && !acknowledges(c.Run.Subject.Stdout) {
+		return nil, shim.Voidf("the program acknowledges nothing: without a crash it prints no line such as '%sKEY'", ackWord)
 	}
 	if err := cr.take(ctx, "", s.Rules); err != nil {
 		return nil, err

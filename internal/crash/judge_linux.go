@@ -7,7 +7,6 @@ import (
 
 	"faultlab/internal/op"
 	"faultlab/internal/report"
-	"faultlab/internal/tree"
 	"faultlab/internal/trial"
 )
 
@@ -26,13 +25,9 @@ func (c *Crash) Judge(res trial.Result) []trial.Case {
 	if c.log.Result(t, res.Err) || !known {
 		return nil
 	}
+	res.Run.Done = c.done(p)
 	j := c.runner.Judge(c.controls.Control, res.Run)
 	t.Verdict, t.Finding, t.Cause = j.Verdict.String(), j.Finding, j.Cause
-	if gone := c.lost(p, res.Run); !t.Finding && len(gone) > 0 {
-		t.Verdict, t.Finding = "lost", true
-		t.Cause = "the program had ended with success, and what it had done is gone"
-		j.Detail = "gone: " + strings.Join(gone, ", ") + "; " + j.Detail
-	}
 	t.Detail = p.where() + p.describe() + "; " + strings.TrimPrefix(j.Detail, "killed, ")
 	if t.Finding {
 		c.keep(p, &t)
@@ -137,20 +132,7 @@ func (l loss) String() string {
 	return l.fate.String()
 }
 
-// lost lists what a program that had ended with success has done in vain. Only
-// where a next run of the user's looks on, and no check judges, is that ours to
-// say: the program itself would do all of it again.
-func (c *Crash) lost(p planned, run trial.Run) []string {
-	if p.base != nil || c.runner.Checked() || !c.runner.Own() || p.Point < len(p.rec.Events) || c.controls.Once.Status != 0 {
-		return nil
-	}
-	var out []string
-	for _, path := range c.controls.Once.Tree.Paths() {
-		want, got := c.controls.Once.Tree[path], c.at(run.After, path)
-		volatile := c.controls.Volatile[path]
-		if !tree.Same(want, got, volatile) && tree.Same(c.controls.Base[path], got, volatile) {
-			out = append(out, path)
-		}
-	}
-	return out
+// done reports whether the program had ended with success before the crash.
+func (c *Crash) done(p planned) bool {
+	return p.base == nil && p.Point == len(p.rec.Events) && p.Part == 0 && c.controls.Once.Status == 0
 }

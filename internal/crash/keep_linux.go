@@ -183,6 +183,8 @@ func (c *Crash) judgeGiven(res trial.Result) []trial.Case {
 	if c.log.Result(t, res.Err) {
 		return nil
 	}
+	choice, _ := os.ReadFile(filepath.Join(c.settings.State, keptChoice))
+	res.Run.Done = strings.HasPrefix(string(choice), atTheEnd) && c.controls.Once.Status == 0
 	j := c.runner.Judge(c.controls.Control, res.Run)
 	t.Verdict, t.Cause, t.Detail = j.Verdict.String(), j.Cause, j.Detail
 	c.log.Add(t, c.controls, res.Run)
