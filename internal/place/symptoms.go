@@ -41,9 +41,9 @@ func (p *Place) placed(row *Row, run trial.Run) verdict.Placed {
 func (r *Row) called(name string) string {
 	dir, where := r.Dir, "the working directory"
 	switch {
-	case strings.HasPrefix(name, otherRepo+"/"):
+	case strings.HasPrefix(name+"/", otherRepo+"/"):
 		dir, where = otherRepo, "the other repository"
-	case strings.HasPrefix(name, elsewhere+"/"):
+	case strings.HasPrefix(name+"/", elsewhere+"/"):
 		dir = elsewhere
 		if r.Dir == "" {
 			where = "the folder that $PWD names"
@@ -51,7 +51,10 @@ func (r *Row) called(name string) string {
 	case dir == "" || path.Dir(name) != path.Clean(dir):
 		return name
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(name, dir), "/") + " in " + where
+	if rest := strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"); rest != "" {
+		return rest + " in " + where
+	}
+	return where + " itself"
 }
 
 // ended reports whether the start itself has ended the program, or one that it

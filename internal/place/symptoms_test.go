@@ -60,6 +60,8 @@ func TestCalled(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ dir, path, want string }{
 		{"/", "/result", "result in the working directory"},
+		{"/", "/", "the working directory itself"},
+		{elsewhere, elsewhere, "the working directory itself"},
 		{"/", "/etc/passwd", "/etc/passwd"},
 		{elsewhere, elsewhere + "/result", "result in the working directory"},
 		{elsewhere, elsewhere + "/a/b", "a/b in the working directory"},
