@@ -15,7 +15,7 @@ const nobody = 65534
 
 // unprivileged are the scripts that are run twice where time is short: those
 // over a mechanism for which the kernel might want a privilege.
-const unprivileged = "^fault_(kinds_data|short|kill|hold|signal|forward|supervisor|git)$"
+const unprivileged = "^(fault_(kinds_data|short|kill|hold|signal|forward|supervisor|git)|sweep_shut)$"
 
 // TestScriptsAsOrdinaryUser runs scripts once more where the tests run as root:
 // what needs no privilege must be shown to need none. With FAULTLAB_FULL=1 it

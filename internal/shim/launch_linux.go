@@ -70,7 +70,7 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 	if cmd.Dir != "" {
 		// A chdir between vfork and exec would be trapped while the collector
 		// may be waiting for us; here it is not yet.
-		if err := enter(cmd.Dir); err != nil {
+		if err := r.enter(cmd.Dir); err != nil {
 			launched <- err
 			return
 		}
@@ -106,14 +106,31 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 }
 
 // enter changes the calling thread's working directory and no other's.
-func enter(dir string) error {
+func (r *Run) enter(dir string) error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("give the launching thread a directory of its own: %w", err)
 	}
-	if err := unix.Chdir(dir); err != nil {
+	err := unix.Chdir(dir)
+	if err == unix.EACCES && dir == r.cfg.Tree {
+		err = enterShut(dir)
+	}
+	if err != nil {
 		return fmt.Errorf("enter %s: %w", dir, err)
 	}
 	return nil
+}
+
+// enterShut enters the tree of its owner's, which an earlier program has shut, and
+// leaves it shut: the program is to start in it, as from a shell that was there.
+func enterShut(dir string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return err
+	}
+	if err := unix.Chmod(dir, st.Mode&0o7777|0o700); err != nil {
+		return err
+	}
+	return errors.Join(unix.Chdir(dir), unix.Chmod(dir, st.Mode&0o7777))
 }
 
 func installError(err error) error {
