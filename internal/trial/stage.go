@@ -5,6 +5,7 @@ package trial
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -129,7 +130,7 @@ func (s *Stage) Check(ctx context.Context, statuses []string) (Outcome, error) {
 		return Outcome{}, nil
 	}
 	var stdout, stderr []string
-	for _, name := range s.names {
+	for _, name := range slices.Sorted(slices.Values(s.names)) { // by actor, whoever came first
 		stdout = append(stdout, filepath.Join(s.at.Out(), name+".stdout"))
 		stderr = append(stderr, filepath.Join(s.at.Out(), name+".stderr"))
 	}
