@@ -54,15 +54,21 @@ operation whose order matters.`,
 	fl.DurationVar(&opts.MaxTime, "max-time", 0, "stop after this long (0: never)")
 	fl.StringArrayVar(&opts.Paths, "path", nil, "glob: leave a program only before operations on such paths; may be repeated (default: what several of them use)")
 	fl.StringVar(&opts.Critical, "critical", "", "glob: no two programs may be between their first and last change of such files at once")
+	fl.IntVar(&opts.Samples, "samples", 0, "then play so many orders by chance, with any number of switches")
+	fl.Uint64Var(&opts.Seed, "seed", 1, "which orders chance gives: the same seed gives the same")
 	fl.BoolVar(&opts.KeepGoing, "keep-going", false, "do not stop at the first finding")
 	fl.BoolVar(&opts.CrashAny, "crash-any", false, "also kill one program before any of its operations, at most one in a run")
 	fl.BoolVar(&opts.Full, "full", false, "also run orders that differ in nothing from another")
 	fl.StringArrayVar(&on, "on", nil, "a rule for some actor, such as 'write path=*.lock actor=A nth=1 do kill'; may be repeated")
 	fl.StringVar(&e.spec.Serve, "serve", "", "shell command that serves the programs in each run; it is ready with its first line of output")
 	_ = fl.MarkHidden("next")
+	fl.Lookup("check").Usage = "shell command that exits 0 where all is well after a run; it finds FAULTFS_TREE in its environment, and with a line for each program FAULTFS_STATUS (a status, or killed), FAULTFS_STDOUT and FAULTFS_STDERR (paths of files)"
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := raceOptions(&opts, on); err != nil {
 			return err
+		}
+		if opts.Fill = fl.Changed("seed") && opts.Samples == 0; opts.Fill && opts.MaxSchedules == 0 {
+			return usagef("--seed: say with --samples or --max-schedules how many orders chance may give")
 		}
 		return e.race(std, args, opts)
 	}
@@ -70,8 +76,8 @@ operation whose order matters.`,
 }
 
 func raceOptions(opts *race.Options, on []string) error {
-	if opts.Preemptions < 0 || opts.MaxSchedules < 0 || opts.MaxTime < 0 {
-		return usagef("--preemptions, --max-schedules and --max-time: want 0 or more")
+	if opts.Preemptions < 0 || opts.MaxSchedules < 0 || opts.MaxTime < 0 || opts.Samples < 0 {
+		return usagef("--preemptions, --max-schedules, --max-time and --samples: want 0 or more")
 	}
 	if opts.Critical != "" && !doublestar.ValidatePattern(opts.Critical) {
 		return usagef("--critical %q: not a glob", opts.Critical)

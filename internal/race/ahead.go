@@ -46,16 +46,24 @@ func (a *ahead) stop() {
 	a.all.Wait()
 }
 
-// play returns what a branch comes to, and begins with those that are likely to
+// task is one order that is to be played.
+type task struct {
+	key      string
+	director func() director // a new one for each try
+}
+
+func (b branch) task() task { return task{fmt.Sprint(b.moves), func() director { return &b }} }
+
+// play returns what an order comes to, and begins with those that are likely to
 // be asked for next.
-func (a *ahead) play(b branch, e *explorer) outcome {
-	p := a.begin(b)
-	for _, soon := range e.soon(cap(a.slots) - 1) {
-		a.begin(soon)
+func (a *ahead) play(t task, soon []task) outcome {
+	p := a.begin(t)
+	for _, next := range soon {
+		a.begin(next)
 	}
 	<-p.ready
 	a.mu.Lock()
-	delete(a.done, b.key())
+	delete(a.done, t.key)
 	a.mu.Unlock()
 	if err := p.err; err != nil && a.ctx.Err() != nil {
 		p.err = context.Cause(a.ctx)
@@ -63,19 +71,19 @@ func (a *ahead) play(b branch, e *explorer) outcome {
 	return p.outcome
 }
 
-func (a *ahead) begin(b branch) *playing {
+func (a *ahead) begin(t task) *playing {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if p := a.done[b.key()]; p != nil {
+	if p := a.done[t.key]; p != nil {
 		return p
 	}
 	p := &playing{ready: make(chan struct{})}
-	a.done[b.key()] = p
+	a.done[t.key] = p
 	a.all.Go(func() {
 		defer close(p.ready)
 		a.slots <- struct{}{}
 		defer func() { <-a.slots }()
-		p.outcome = a.race.persist(a.ctx, b)
+		p.outcome = a.race.persist(a.ctx, t)
 	})
 	return p
 }
@@ -84,27 +92,24 @@ func (a *ahead) begin(b branch) *playing {
 // that departed.
 const attempts = 3
 
-func (r *Race) persist(ctx context.Context, b branch) (o outcome) {
+func (r *Race) persist(ctx context.Context, t task) (o outcome) {
 	for range attempts {
-		if o = r.once(ctx, &b); o.err == nil || ctx.Err() != nil {
+		if o = r.once(ctx, t.director()); o.err == nil || ctx.Err() != nil {
 			break
 		}
 	}
 	return o
 }
 
-// key names a branch.
-func (b branch) key() string { return fmt.Sprint(b.moves) }
-
 // soon lists the branches that would be taken next if no more came.
-func (e *explorer) soon(n int) []branch {
-	var out []branch
+func (e *explorer) soon(n int) []task {
+	var out []task
 	for _, list := range e.branches {
 		for _, b := range list {
 			if len(out) == n {
 				return out
 			}
-			out = append(out, b)
+			out = append(out, b.task())
 		}
 	}
 	return out

@@ -34,6 +34,9 @@ type Options struct {
 	Critical     string        // a glob: two actors must not be between their first and last change of such files at once
 	Full         bool          // at every operation, and in orders that differ in nothing, too
 	CrashAny     bool          // one actor may be killed, before any of its operations
+	Samples      int           // beyond the bound, by chance
+	Fill         bool          // as many as MaxSchedules leaves
+	Seed         uint64        // of the chance
 	KeepGoing    bool          // do not stop at the first finding
 	Rules        []rule.Rule
 	Jobs         int
@@ -63,9 +66,11 @@ type Race struct {
 // Stats says how far an exploration came.
 type Stats struct {
 	Schedules int // played to their end
+	Sampled   int // … of them by chance
 	Redundant int // broken off: they would have differed in nothing
 	Departed  int // did not do again what they had done before
 	Restarts  int // begun anew, because a schedule showed more that is shared
+	Together  int // the most actors that succeeded in one
 	Left      int // branches that were not played
 }
 
@@ -105,8 +110,13 @@ func (r *Race) Explore(ctx context.Context) ([]Finding, error) {
 			return findings, err
 		}
 		r.stats = Stats{Restarts: r.stats.Restarts + 1}
-		if r.stats.Restarts > maxRestarts {
-			return findings, fmt.Errorf("what the actors share still grows after %d beginnings", maxRestarts)
+		switch r.stats.Restarts {
+		case relearnAfter:
+			if err := r.serial.relearn(ctx); err != nil {
+				return nil, err
+			}
+		case maxRestarts:
+			return findings, fmt.Errorf("what the actors share still grows after %d beginnings: with --path only operations on some names are points", maxRestarts)
 		}
 	}
 }
@@ -127,55 +137,91 @@ var (
 	errTime  = errors.New("--max-time is over")
 )
 
-const maxRestarts = 50
+// maxRestarts bounds how often an exploration begins. After a few there may be names
+// that are new each time.
+const (
+	relearnAfter = 4
+	maxRestarts  = 50
+)
 
 // explore plays all branches, several at once, and takes them in the one order
-// that the exploration gives.
+// that the exploration gives. Then it plays samples.
 func (r *Race) explore(ctx context.Context) ([]Finding, error) {
 	if len(r.runner.Allowed()) > 0 { // several at once would share what lies outside
 		r.Jobs = 1
 	}
-	e := newExplorer(r.Preemptions, !r.Full && len(r.Paths) == 0)
-	e.crash = r.CrashAny
 	ahead := newAhead(ctx, r, r.Jobs)
 	defer ahead.stop()
-	var findings []Finding
+	hunt := &hunt{Race: r, ahead: ahead}
+	err := hunt.branches()
+	if err == nil && !hunt.over {
+		err = hunt.samples()
+	}
+	if err == nil && !hunt.over {
+		err = r.unfired()
+	}
+	return hunt.findings, err
+}
+
+// hunt is one exploration from its beginning on.
+type hunt struct {
+	*Race
+	ahead    *ahead
+	findings []Finding
+	over     bool // enough was found
+}
+
+// branches plays the orders within the bound.
+func (h *hunt) branches() error {
+	e := newExplorer(h.Preemptions, !h.Full && len(h.Paths) == 0)
+	e.crash = h.CrashAny
 	for {
 		b, ok := e.next()
 		if !ok {
-			return findings, r.unfired()
+			return nil
 		}
-		if r.MaxSchedules > 0 && r.stats.Schedules >= r.MaxSchedules {
-			r.stats.Left = e.left() + 1
-			return findings, nil
+		if h.MaxSchedules > 0 && h.stats.Schedules >= h.MaxSchedules {
+			h.stats.Left = e.left() + 1
+			return nil
 		}
-		got := ahead.play(b, e)
-		switch {
-		case errors.Is(got.err, errDeparted):
-			r.stats.Departed++
+		got, err := h.play(b.task(), e.soon(cap(h.ahead.slots)-1))
+		if err != nil {
+			h.stats.Left = e.left() + 1
+			return err
+		}
+		if got == nil {
 			continue
-		case got.err != nil:
-			r.stats.Left = e.left() + 1
-			return findings, got.err
-		}
-		if r.learned(got.play) {
-			return findings, errGrown
 		}
 		e.played(got.play.moves, got.play.nodes, len(b.moves))
-		if got.play.over == redundant {
-			r.stats.Redundant++
-			continue
-		}
-		r.stats.Schedules++
-		r.count(got)
-		if got.judgement.Finding {
-			findings = append(findings, Finding{got.judgement, got.play.lanes, got.statuses, r.stats.Schedules})
-			if !r.KeepGoing {
-				r.stats.Left = e.left()
-				return findings, nil
-			}
+		if h.over {
+			h.stats.Left = e.left()
+			return nil
 		}
 	}
+}
+
+// play plays one order and enters what it came to; nil is one that departed.
+func (h *hunt) play(t task, soon []task) (*outcome, error) {
+	got := h.ahead.play(t, soon)
+	switch {
+	case errors.Is(got.err, errDeparted):
+		h.stats.Departed++
+		return nil, nil
+	case got.err != nil:
+		return nil, got.err
+	case h.learned(got.play):
+		return nil, errGrown
+	case got.play.over == redundant:
+		h.stats.Redundant++
+		return &got, nil
+	}
+	h.stats.Schedules++
+	h.count(got)
+	if got.judgement.Finding {
+		h.findings = append(h.findings, Finding{got.judgement, got.play.lanes, got.statuses, h.stats.Schedules})
+		h.over = !h.KeepGoing
+	}
+	return &got, nil
 }
 
 // count takes note of what a schedule showed beside its verdict.
@@ -183,6 +229,13 @@ func (r *Race) count(o outcome) {
 	for text := range o.fired {
 		r.fired[text] = true
 	}
+	succeeded := 0
+	for _, status := range o.statuses {
+		if status == 0 {
+			succeeded++
+		}
+	}
+	r.stats.Together = max(r.stats.Together, succeeded)
 }
 
 // unfired says of a rule that it never fired: then the experiment did not take

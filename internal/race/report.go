@@ -47,10 +47,14 @@ func (r *Race) notes() []string {
 			parts = append(parts, fmt.Sprintf(part.text, part.n))
 		}
 	}
-	if len(parts) == 0 {
-		return nil
+	var notes []string
+	if len(parts) > 0 {
+		notes = append(notes, strings.Join(parts, "; "))
 	}
-	return []string{strings.Join(parts, "; ")}
+	if r.stats.Together < 2 && r.stats.Schedules > 0 && !r.replayed {
+		notes = append(notes, fmt.Sprintf("in no schedule did two of the programs succeed (%d did at most): what they do to each other when they work was not seen", r.stats.Together))
+	}
+	return notes
 }
 
 func (r *Race) coverage(findings int, ended error) report.Coverage {
@@ -64,15 +68,22 @@ func (r *Race) coverage(findings int, ended error) report.Coverage {
 	case findings > 0 && !r.KeepGoing:
 		c.Planned = s.Schedules
 		c.Scope = fmt.Sprintf("schedule %d with at most %d preemptions", s.Schedules, r.Preemptions)
+		if s.Sampled > 0 {
+			c.Scope = fmt.Sprintf("schedule %d, by chance with seed %d", s.Schedules, r.Seed)
+		}
 		c.Complete = true
+		return c
 	case ended != nil || s.Left > 0:
-		c.Scope = fmt.Sprintf("%d schedules with at most %d preemptions, and more are left", s.Schedules, r.Preemptions)
+		c.Scope = fmt.Sprintf("%d schedules with at most %d preemptions, and more are left", s.Schedules-s.Sampled, r.Preemptions)
 		c.Why = why(ended)
 	case s.Departed > 0:
 		c.Why = fmt.Sprintf("%d schedules departed from what they had done before", s.Departed)
 	default:
 		c.Complete = true
-		c.Scope = fmt.Sprintf("all %d schedules with at most %d preemptions", s.Schedules, r.Preemptions)
+		c.Scope = fmt.Sprintf("all %d schedules with at most %d preemptions", s.Schedules-s.Sampled, r.Preemptions)
+	}
+	if s.Sampled > 0 && c.Scope != "" {
+		c.Scope += fmt.Sprintf(", and %d by chance with seed %d", s.Sampled, r.Seed)
 	}
 	return c
 }

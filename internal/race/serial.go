@@ -17,7 +17,9 @@ import (
 
 // serials are the runs of the actors one after the other: what is right.
 type serials struct {
-	race *Race
+	race  *Race
+	alike []*serial // all actors in turn, several times
+	other *serial   // … and the other way round
 
 	mu       sync.Mutex
 	done     map[string]*serial
@@ -60,16 +62,30 @@ func (s *serials) learn(ctx context.Context) error {
 		}
 		runs = append(runs, run)
 	}
-	var names [][]string
-	for _, run := range runs[:2] {
-		names = append(names, run.names())
-	}
-	s.race.pattern = trial.Learn(names...)
+	s.alike, s.other = runs[:2], runs[2]
+	s.names()
 	if err := s.steady(runs[0], runs[1]); err != nil {
 		return err
 	}
-	changed := false
-	for _, run := range runs {
+	if !s.share() {
+		return shim.Voidf("none of the programs changes the tree, so no order could matter: is --tree right?")
+	}
+	return nil
+}
+
+// names learns which names vary among runs in the same order.
+func (s *serials) names() {
+	var names [][]string
+	for _, run := range s.alike {
+		names = append(names, run.names())
+	}
+	s.race.pattern = trial.Learn(names...)
+}
+
+// share learns from all runs what the actors share, and reports whether they change
+// anything.
+func (s *serials) share() (changed bool) {
+	for _, run := range append(slices.Clip(s.alike), s.other) {
 		l := newLedger(s.race.known, s.race.pattern.Key)
 		for actor, steps := range run.steps {
 			for i := range steps {
@@ -81,10 +97,37 @@ func (s *serials) learn(ctx context.Context) error {
 			s.race.known[res] = true
 		}
 	}
-	if !changed {
-		return shim.Voidf("none of the programs changes the tree, so no order could matter: is --tree right?")
+	return changed
+}
+
+// relearn runs the actors once more, later than a second after the first: names that
+// are made of a time, as those of git's objects are, vary only then.
+func (s *serials) relearn(ctx context.Context) error {
+	if err := s.later(ctx); err != nil {
+		return err
 	}
+	run, err := s.run(ctx, s.alike[0].sequence)
+	if err != nil {
+		return err
+	}
+	s.alike = append(s.alike, run)
+	s.names()
+	clear(s.race.known)
+	clear(s.race.served)
+	clear(s.race.oracle.known)
+	clear(s.done)
+	s.share()
 	return nil
+}
+
+// later waits until a time in seconds is another than it was at the beginning.
+func (s *serials) later(ctx context.Context) error {
+	select {
+	case <-time.After(time.Until(s.began.Add(trial.Apart))):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // steady says why two runs in the same order are no reference: a program that ends
@@ -167,6 +210,9 @@ func (s *serials) once(ctx context.Context, q sequence) (*serial, error) {
 				break
 			}
 		}
+		if err == nil {
+			err = s.check(ctx, stage, run)
+		}
 		if err = dismiss(ctx, server, err); err != nil {
 			return err
 		}
@@ -174,6 +220,30 @@ func (s *serials) once(ctx context.Context, q sequence) (*serial, error) {
 		return err
 	})
 	return run, err
+}
+
+// check has the user's oracle look at a run of all actors: one that fails without a
+// race says nothing about races.
+func (s *serials) check(ctx context.Context, stage *trial.Stage, run *serial) error {
+	if len(run.order) < len(s.race.programs) || run.dead != nobody {
+		return nil
+	}
+	outcomes := make([]trial.Outcome, len(run.order))
+	for actor, o := range run.outcomes {
+		if o.Hang != "" {
+			return nil // which is said instead
+		}
+		outcomes[actor] = o
+	}
+	check, err := stage.Check(ctx, words(outcomes))
+	if err != nil {
+		return err
+	}
+	if check.Status() != 0 || check.Hang != "" {
+		return shim.Voidf("the check fails without any race, when the programs run one after the other: %s%s",
+			howTheyEnded(outcomes), trial.LastLine(check.Text()+check.Hang))
+	}
+	return nil
 }
 
 // turn runs one actor to its end, and the server until it has done what the actor
@@ -258,10 +328,8 @@ func (s *serials) get(ctx context.Context, q sequence) (*serial, error) {
 // again runs every order once more, later than a second after the first, and
 // notes what differs by itself: a time that is written in seconds.
 func (s *serials) again(ctx context.Context) error {
-	select {
-	case <-time.After(time.Until(s.began.Add(trial.Apart))):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.later(ctx); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	known := make([]*serial, 0, len(s.done))
