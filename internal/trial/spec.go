@@ -57,9 +57,9 @@ type Case struct {
 type Run struct {
 	Subject Outcome
 	// Done says that the subject had ended with success before a crash.
-	Done bool
-	Next    Outcome // of the next run
-	Check   Outcome
+	Done  bool
+	Next  Outcome // of the next run
+	Check Outcome
 	// Tree is what the subject left, After what stood there after the next run,
 	// both against the base and by canonical names.
 	Tree, After tree.Delta
