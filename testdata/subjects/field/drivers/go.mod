@@ -3,6 +3,8 @@ module drivers
 go 1.26
 
 require (
+	github.com/alexflint/go-filemutex v1.3.0
+	github.com/gofrs/flock v0.8.1
 	github.com/google/renameio v0.1.0
 	github.com/google/renameio/v2 v2.0.2
 	github.com/nightlyone/lockfile v1.0.0
