@@ -130,10 +130,10 @@ func guard() int {
 	}
 	go keepListeners(socket)
 	go pass(relayed, pid)
-	status, err := waitFor(pid)
+	status, n, err := waitFor(pid)
 	// Nothing is left of a run that ended well; of a supervisor that panicked,
-	// everything.
-	n := endDescendants()
+	// what is not tied to it.
+	n += endDescendants()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "faultfs: wait for the supervisor:", err)
 		return VoidStatus
@@ -270,16 +270,18 @@ func living(listeners []int) []int {
 	return rest
 }
 
-// waitFor waits for one child and reaps any other that falls to us meanwhile.
-func waitFor(pid int) (unix.WaitStatus, error) {
+// waitFor waits for one child and reaps any other that falls to us meanwhile: as
+// many of its own have ended with it.
+func waitFor(pid int) (ws unix.WaitStatus, others int, err error) {
 	for {
-		var ws unix.WaitStatus
 		got, err := unix.Wait4(-1, &ws, 0, nil)
-		if got == pid {
-			return ws, nil
-		}
-		if err != nil && err != unix.EINTR {
-			return ws, err
+		switch {
+		case got == pid:
+			return ws, others, nil
+		case got > 0:
+			others++
+		case err != unix.EINTR:
+			return ws, others, err
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,20 @@ var modes = map[string]func() int{
 		run, err := shim.Start(shim.Command{Path: "/bin/true", Args: []string{"true"},
 			Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}, shim.Config{Tree: dir})
 		if err != nil {
+			return 1
+		}
+		_, _ = run.Wait(shim.Limits{Timeout: time.Minute, Grace: time.Second})
+		return 0
+	},
+	// Supervise shells that never end by themselves, and never leave their group.
+	"group": func() int {
+		dir := os.Getenv("SHIM_TEST_DIR")
+		const script = `for i in 1 2; do sh -c ': >alive.$$; while :; do echo x >probe; done' & done; : >alive.$$; wait`
+		run, err := shim.Start(shim.Command{Path: "/bin/sh", Args: []string{"sh", "-c", script},
+			Dir: dir, Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr},
+			shim.Config{Tree: dir, Calls: op.Calls(op.All), Decider: rule.NewMatcher(dir, nil)})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		_, _ = run.Wait(shim.Limits{Timeout: time.Minute, Grace: time.Second})
@@ -86,6 +101,36 @@ func TestKilledSupervisor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Who kills guard and supervisor at once has killed the subject's group, too.
+func TestKilledBoth(t *testing.T) {
+	dir := t.TempDir()
+	guard := exec.Command("/proc/self/exe")
+	guard.Env = append(os.Environ(), "SHIM_TEST_MODE=group", "SHIM_TEST_DIR="+dir)
+	if err := guard.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var family []int
+	await(t, func() bool { family = alive(dir); return len(family) == 3 })
+	t.Cleanup(func() {
+		for _, p := range family {
+			_ = unix.Kill(p, unix.SIGKILL)
+		}
+	})
+	both := exec.Command("kill", "-9", strconv.Itoa(guard.Process.Pid), strconv.Itoa(childOf(t, guard.Process.Pid)))
+	if out, err := both.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	_ = guard.Wait()
+	await(t, func() bool {
+		for _, p := range family {
+			if s := stateOf(p); s != 0 && s != 'Z' {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // A process that becomes faultfs may have children already. They are not ours.

@@ -101,6 +101,9 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 		launched <- fmt.Errorf("start %s: %w", cmd.Path, err)
 		return
 	}
+	if r.tether, err = tie(pid); err != nil {
+		r.note("%v: who kills faultfs's two processes at once leaves it alone", err)
+	}
 	r.started(pid)
 	launched <- nil
 }

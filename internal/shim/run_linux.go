@@ -21,6 +21,7 @@ type Run struct {
 	receiver atomic.Int32 // the receiving thread
 	census   *census      // of whoever asks for quiet
 	pid      int          // the first process
+	tether   *tether      // of its group to us; nil: none could be had
 
 	// The receiving thread's own:
 	look    *looker

@@ -40,6 +40,9 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 		r.census.close()
 	}
 	_ = unix.Close(r.listener)
+	if r.tether != nil {
+		r.tether.cut()
+	}
 	discharge(r)
 	if reason := r.breaks.verdict(); reason != "" {
 		complain := r.void
