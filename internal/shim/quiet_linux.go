@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -88,7 +89,7 @@ func (c *census) dozing(held map[int]bool, near time.Duration) bool {
 		}
 	}
 	for _, m := range c.members {
-		naps := 1
+		naps := m.naps(held)
 		for tid, t := range m.threads {
 			if !held[tid] && !t.dozing(m.pid, near, &naps) {
 				return false
@@ -96,6 +97,22 @@ func (c *census) dozing(held map[int]bool, near time.Duration) bool {
 		}
 	}
 	return true
+}
+
+// naps is how many short naps of the Go runtime's monitor count as sleep. Where held
+// threads may keep all of the runtime's processors, only the monitor takes one of them
+// away, and gives it to a thread that has something to do: it must have come to rest.
+func (m *member) naps(held map[int]bool) int {
+	n := 0
+	for tid := range m.threads {
+		if held[tid] {
+			n++
+		}
+	}
+	if n >= runtime.GOMAXPROCS(0) { // the subject's, as far as anybody can know
+		return 0
+	}
+	return 1
 }
 
 // unmoved reports whether no thread has run since the census was taken, and none
