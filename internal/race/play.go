@@ -3,7 +3,6 @@
 package race
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +51,8 @@ type player struct {
 	letter byte
 	names  *trial.Names
 	count  op.Counter
-	locked []string // files whose locks it has taken, or tried to
+	past   map[int]uint64 // by thread, what it has done
+	locked []string       // files whose locks it has taken, or tried to
 	polls  bool
 	asked  bool // it has connected to a socket
 	moved  bool // it has done an operation
@@ -236,11 +236,6 @@ func (p *play) renew() {
 	}
 }
 
-func byWhatTheyAre(a, b *pending) int {
-	return cmp.Or(cmp.Compare(a.op.Kind, b.op.Kind), cmp.Compare(a.op.Path, b.op.Path), cmp.Compare(a.op.To, b.op.To),
-		cmp.Compare(a.op.Size, b.op.Size), cmp.Compare(a.op.Off, b.op.Off), cmp.Compare(a.Op.Tid, b.Op.Tid))
-}
-
 // step is all that a waiting operation, and what its actor does unseen before the
 // next one, can depend on: it may also let go of locks, and ask the server.
 func (p *play) step(w *pending) []access {
@@ -333,6 +328,7 @@ func (p *play) move(n *node, w *pending) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(x *pending) bool { return x == w })
 	step := Step{Actor: w.player.letter, Op: w.op, Point: w.player.count.Point(&w.op), uses: n.steps[n.chosen]}
 	p.poll(w)
+	w.player.remember(w)
 	p.mu.Unlock()
 	p.enter(step, n)
 	if w.op.Kind == op.Lock {

@@ -15,7 +15,12 @@ import (
 	"faultlab/internal/trial"
 )
 
-func TestMain(m *testing.M) { os.Exit(shim.Main(m.Run)) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == threadsWord {
+		os.Exit(fourThreads())
+	}
+	os.Exit(shim.Main(m.Run))
+}
 
 func long() bool { return os.Getenv("FAULTLAB_LONG") == "1" }
 
