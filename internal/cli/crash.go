@@ -39,6 +39,7 @@ such as "lost: KEY" gives the verdict lost.`,
 	e := newExperiment(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&fs, "fs", "strict", "what the disk promises: strict (what was synced, no more), linux, ext4")
+	fl.IntVar(&s.Depth, "depth", 1, "operations that are lost, each by itself, beyond what is lost together: 1 or 2")
 	fl.StringVar(&tear, "tear", "page", "where a write can end when the program dies: page or byte")
 	fl.StringVar(&s.Keep, "keep", "", "leave the failing states in this directory, for looking at")
 	fl.StringVar(&acked, "acked", "", "shell command that lists what is there after the next run, a key a line: each 'ack KEY' that the program had printed must be among it, no 'refused KEY', and nothing twice")
@@ -89,7 +90,7 @@ func crashPlanner(s crash.Settings) planner {
 		},
 		parse:    crash.Parse,
 		relative: true,
-		carry:    []string{"fs", "tear", "fail-sync", "again", "on", "acked"},
+		carry:    []string{"fs", "tear", "fail-sync", "again", "on", "acked", "depth"},
 	}
 }
 
@@ -97,6 +98,9 @@ func crashSettings(s *crash.Settings, fs, tear string, rules []string) error {
 	var err error
 	if s.Model, err = crash.ParseModel(fs); err != nil {
 		return usagef("--fs: %w", err)
+	}
+	if s.Depth != 1 && s.Depth != 2 {
+		return usagef("--depth %d: want 1 or 2", s.Depth)
 	}
 	switch tear {
 	case "page":

@@ -18,6 +18,9 @@ type Options struct {
 	// Ended keeps what a crash after the program's end can leave apart from what
 	// one before it can: only then something can be lost.
 	Ended bool
+	// Depth is how many events are lost beyond what is lost together anyway: 1,
+	// which 0 stands for, or 2.
+	Depth int
 	// Most bounds the distinct states.
 	Most int
 	// Done ends the enumeration early; nil never does.
@@ -143,6 +146,9 @@ func (e *enumeration) losses(point int, pending []int) {
 		}
 	}
 	e.namesFromTheEnd(point, pending, fresh)
+	if e.opts.Depth > 1 {
+		e.pairs(point, e.pending, fresh)
+	}
 }
 
 // fresh reports whether losing all from some event on can leave what it did not

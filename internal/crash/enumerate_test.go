@@ -84,6 +84,46 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
+// Of four files two are lost and two are kept: only --depth 2 looks at that.
+func TestPairs(t *testing.T) {
+	const four = "create a 5\ncreate b 6\ncreate c 7\ncreate e 8\nsync 1\nwrite 5 0 x\nwrite 6 0 x\nwrite 7 0 x\nwrite 8 0 x"
+	for tree, choice := range map[string]string{
+		"a= b=x c= d/ e=x f=old":   "at the end, lost: write a#1; write c#1",
+		"a=_ b=x c= d/ e=x f=old":  "at the end, size only: write a#1, lost: write c#1",
+		"a=_ b=x c=_ d/ e=x f=old": "at the end, size only: write a#1; write c#1",
+	} {
+		d := script(t, four)
+		if _, ok := all(d, Options{Model: Strict, Silent: true})[tree]; ok {
+			t.Errorf("%q at depth 1", tree)
+		}
+		states, counts := d.enumerate(Options{Model: Strict, Silent: true, Depth: 2, Most: 1 << 20})
+		i := slices.IndexFunc(states, func(s *State) bool { return strings.ReplaceAll(shown(d, s), "\x00", "_") == tree })
+		if i < 0 {
+			t.Fatalf("no %q at depth 2", tree)
+		}
+		if got := d.print(states[i]); got != choice {
+			t.Errorf("%q comes of %q, not of %q", tree, got, choice)
+		}
+		if counts.Left != 0 {
+			t.Errorf("%d left out", counts.Left)
+		}
+	}
+}
+
+// Too many pairs are counted, and the states are those of depth 1 and more.
+func TestPairsAreBounded(t *testing.T) {
+	var text strings.Builder
+	for i := range 42 {
+		fmt.Fprintf(&text, "write 3 %d x\n", i*sector)
+	}
+	d := script(t, text.String())
+	_, one := d.enumerate(Options{Model: Strict, Silent: true, Most: 1 << 20})
+	_, two := d.enumerate(Options{Model: Strict, Silent: true, Most: 1 << 20, Depth: 2})
+	if two.Left <= one.Left || two.Distinct <= one.Distinct || two.Generated > 8*mostPairs {
+		t.Errorf("depth 1: %+v, depth 2: %+v", one, two)
+	}
+}
+
 // linux and ext4 allow less, and what they allow strict does, too.
 func TestModelsNest(t *testing.T) {
 	d := script(t, "create a 5\nwrite 5 0 one\ncreate b 6\nwrite 6 0 two\nsync 6\nrename a f 5")
