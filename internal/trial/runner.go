@@ -55,6 +55,9 @@ func New(ctx context.Context, spec Spec) (*Runner, error) {
 }
 
 func (r *Runner) prepare(ctx context.Context) error {
+	if err := r.watch.room(); err != nil {
+		return err
+	}
 	if r.spec.Tree != "" {
 		root, err := shim.ResolveTree(r.spec.Tree)
 		if err != nil {
@@ -76,6 +79,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err := base.Freeze(); err != nil {
 		return err
 	}
+	r.watch.finds(base.Dir())
 	r.copies = make(chan *scratch.Copy, r.spec.Jobs)
 	for range r.spec.Jobs {
 		r.copies <- nil

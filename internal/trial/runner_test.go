@@ -176,6 +176,38 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
+// Who takes the last of the disk is told from who only meets a full one.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for _, test := range []struct {
+		what, script string
+		size, taken  int64 // of its file f; of the disk, while that is written
+		hang, void   string
+	}{
+		{"the program", "head -c 3000000 /dev/zero > f; exec tail -f f", 3e6, 3 * mib, "fills the disk", ""},
+		{"in its TMPDIR", `head -c 3000000 /dev/zero > "$TMPDIR/f"; exec tail -f "$TMPDIR/f"`, 3e6, 3 * mib, "fills the disk", ""},
+		{"another", "echo > f; exec tail -f f", 1, 8 * mib, "", "it is not the program that takes them"},
+	} {
+		r := newRunner(t, test.script, func(s *Spec) { s.Jobs = 1; s.Setup = "head -c 5000000 /dev/zero > large" })
+		r.watch.mu.Lock()
+		r.watch.free = func() int64 {
+			written, _ := filepath.Glob(filepath.Join(r.space.Dir(), "0001/*/f"))
+			for _, f := range written {
+				if fi, err := os.Stat(f); err == nil && fi.Size() >= test.size {
+					return leastFree - 1
+				}
+			}
+			return leastFree + test.taken
+		}
+		r.watch.mu.Unlock()
+		run, err := r.Do(t.Context(), Case{})
+		if !strings.HasPrefix(run.Subject.Hang, test.hang) || (err != nil) != (test.void != "") || err != nil && !strings.Contains(err.Error(), test.void) {
+			t.Errorf("%s: %q, %v", test.what, run.Subject.Hang, err)
+		}
+	}
+}
+
 // The original tree is read and never changed, by whatever name it is reached.
 func TestOriginal(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ type running struct {
 	runner         *Runner
 	subject        *subject
 	stdout, stderr *stream
-	unwatch        func() (why string)
+	unwatch        func() (why string, err error)
 }
 
 func (r *Runner) start(ctx context.Context, s *subject) (*running, error) {
@@ -111,6 +112,7 @@ func (r *Runner) start(ctx context.Context, s *subject) (*running, error) {
 		stdout.close()
 		return nil, err
 	}
+	free := r.watch.left()
 	run, err := shim.Start(r.command(s, null, stdout, stderr), s.config())
 	if err != nil {
 		stdout.close()
@@ -119,7 +121,7 @@ func (r *Runner) start(ctx context.Context, s *subject) (*running, error) {
 	}
 	stdout.started()
 	stderr.started()
-	return &running{run, r, s, stdout, stderr, r.watch.over(ctx, run, stdout, stderr)}, nil
+	return &running{run, r, s, stdout, stderr, r.watch.over(ctx, run, filepath.Dir(s.tree), free, stdout, stderr)}, nil
 }
 
 // wait waits for the end. The error says that the run shows nothing.
@@ -127,10 +129,10 @@ func (p *running) wait(ctx context.Context) (Outcome, error) {
 	defer p.stdout.close()
 	defer p.stderr.close()
 	exit, err := p.Run.Wait(shim.Limits{Timeout: p.runner.spec.Timeout, Grace: grace})
-	why := p.unwatch()
+	why, full := p.unwatch()
 	got := Outcome{Exit: exit, Ran: true, Stdout: p.said(p.stdout), Stderr: p.said(p.stderr)}
-	if ctx.Err() != nil {
-		return Outcome{}, ctx.Err()
+	if err := cmp.Or(ctx.Err(), full); err != nil {
+		return Outcome{}, err
 	}
 	if p.subject.sentry != nil {
 		got.Outside = p.subject.sentry.outside
