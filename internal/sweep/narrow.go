@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"faultlab/internal/op"
+	"faultlab/internal/trial"
 )
 
 // Around is what to explore around a choice, in the words of the command line.
@@ -28,7 +28,7 @@ func Narrow(choice string) (Around, error) {
 		fault, _, _ := strings.Cut(columnOf(r), " ")
 		a.Ops = add(a.Ops, r.Word)
 		a.Faults = add(a.Faults, strings.TrimSuffix(fault, ","))
-		a.Paths = add(a.Paths, anyName(r.Path))
+		a.Paths = add(a.Paths, trial.AnyName(r.Path))
 	}
 	return a, nil
 }
@@ -38,21 +38,4 @@ func add(list []string, word string) []string {
 		return list
 	}
 	return append(list, word)
-}
-
-// anyName makes a glob of a selector's path: what varies from run to run may be
-// anything.
-func anyName(path string) string {
-	var b strings.Builder
-	for i := 0; i < len(path); {
-		_, width := op.Hole(path[i:])
-		if width > 0 {
-			b.WriteByte('*')
-		} else {
-			width = 1
-			b.WriteByte(path[i])
-		}
-		i += width
-	}
-	return b.String()
 }

@@ -203,7 +203,7 @@ func (c *Controls) vary(a, b tree.Delta) error {
 		case tree.Same(x, y, true):
 			c.Volatile[path] = true
 		default:
-			return shim.Voidf("without any fault %s is once %v and once %v: if that does not count, say --ignore %s", path, x, y, path)
+			return shim.Voidf("without any fault %s is once %v and once %v: if that does not count, say --ignore %s", path, x, y, Ignoring(path))
 		}
 	}
 	return nil
