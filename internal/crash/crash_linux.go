@@ -187,7 +187,7 @@ func (c *Crash) alike(left tree.Delta) error {
 	if !differs {
 		return nil
 	}
-	return shim.Voidf("the program behaves otherwise while it is recorded: %s is %s, and else %s: if that does not count, say --ignore %s", path, told(got, want), told(want, got), path)
+	return shim.Voidf("the program behaves otherwise while it is recorded: %s is %s, and else %s: if that does not count, say --ignore %s", path, told(got, want), told(want, got), trial.Ignoring(path))
 }
 
 // replay rebuilds the whole record on the base: it must be the very tree that the

@@ -148,7 +148,7 @@ func (s *serials) steady(a, b *serial) error {
 		case tree.Same(one, two, true):
 			s.volatile[path] = true
 		default:
-			return shim.Voidf("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, path)
+			return shim.Voidf("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, trial.Ignoring(path))
 		}
 	}
 	return nil
