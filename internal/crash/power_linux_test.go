@@ -11,9 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // Real power cuts: a program runs on a file system in an image, the image is
@@ -24,8 +22,8 @@ import (
 // A loop image has no volatile cache, so this shows that nothing is left out, and
 // not that all that is listed can happen.
 func TestPowerCutsAreForetold(t *testing.T) {
-	if os.Getenv("FAULTLAB_LONG") != "1" || os.Geteuid() != 0 {
-		t.Skip("long, and only for root")
+	if os.Getenv("FAULTLAB_LONG") != "1" && os.Getenv("FAULTLAB_FULL") != "1" || os.Geteuid() != 0 {
+		t.Skip("long (FAULTLAB_LONG=1 or FAULTLAB_FULL=1), and only for root")
 	}
 	for system, model := range map[string]Models{"ext4": Ext4, "xfs": Linux, "btrfs": Linux} {
 		t.Run(system, func(t *testing.T) {
@@ -74,8 +72,9 @@ func cutPower(t *testing.T, system string, model Models, setup, script string) {
 		foretold[shown(c.takes[0].disk, s)] |= s.Models
 	}
 	seen := make(map[string]bool)
+	_, whole := cutOnce(t, system, setup, script, -1)
 	for range cutsEach {
-		got := cutOnce(t, system, setup, script)
+		got, _ := cutOnce(t, system, setup, script, rand.IntN(whole+1))
 		m, known := foretold[got]
 		switch {
 		case !known:
@@ -88,9 +87,9 @@ func cutPower(t *testing.T, system string, model Models, setup, script string) {
 	t.Logf("%d cuts left %d of %d states", cutsEach, len(seen), len(foretold))
 }
 
-// cutOnce runs the program once in a fresh image and tells what a copy of the
-// image, taken at some moment, holds.
-func cutOnce(t *testing.T, system, setup, script string) string {
+// cutOnce runs the program once in a fresh image, up to so many changes (-1: all),
+// and tells what a copy of the image, taken then, holds, and how many there were.
+func cutOnce(t *testing.T, system, setup, script string, after int) (string, int) {
 	t.Helper()
 	dir := t.TempDir()
 	image, copied, at := filepath.Join(dir, "image"), filepath.Join(dir, "copy"), filepath.Join(dir, "mnt")
@@ -104,15 +103,10 @@ func cutOnce(t *testing.T, system, setup, script string) string {
 	root := filepath.Join(at, "tree")
 	sh(t, root, setup)
 	sh(t, root, "sync -f .")
-	cmd := exec.Command("sh", "-ec", script)
-	cmd.Dir, cmd.SysProcAttr = root, &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
+	count, err := runBare(root, script, after)
+	if err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(time.Duration(rand.Int64N(int64(20*time.Millisecond))), func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	_ = cmd.Wait()
-	timer.Stop()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	stir(root)
 	sh(t, dir, "cp --sparse=always image copy")
 	sh(t, dir, "umount mnt; mount -o loop "+copied+" mnt")
@@ -120,7 +114,7 @@ func cutOnce(t *testing.T, system, setup, script string) string {
 	sh(t, dir, "umount mnt")
 	mounted = false
 	_ = os.Remove(image)
-	return got
+	return got, count
 }
 
 // stir makes some file or directory durable, as the kernel's own writing back
