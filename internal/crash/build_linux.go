@@ -23,21 +23,20 @@ type builder struct {
 	fds   map[record.ID]int  // of directories, O_PATH
 	moved map[record.ID]bool // objects that stand in the stage
 	shut  []record.ID        // directories that were opened, to be shut again
-	own   string             // the recorded tree's path in the data
+	// staging says that the stage is there.
+	staging bool
+	own     string // the recorded tree's path in the data
 }
 
 // build makes the state in dir, which holds the base.
 func (l *left) build(dir string, touch func(string)) (err error) {
 	b := &builder{left: l, dir: dir, touch: touch, stage: filepath.Join(filepath.Dir(dir), "stage"),
 		fds: make(map[record.ID]int), moved: make(map[record.ID]bool), own: l.d.rec.Dir}
-	if err := os.Mkdir(b.stage, 0o700); err != nil {
-		return fmt.Errorf("build a state: %w", err)
-	}
 	defer func() {
 		for _, fd := range b.fds {
 			_ = unix.Close(fd)
 		}
-		if e := os.RemoveAll(b.stage); err == nil {
+		if e := b.strike(); err == nil {
 			err = e
 		}
 	}()
@@ -116,6 +115,23 @@ func (b *builder) openDir(dir record.ID) error {
 	return nil
 }
 
+// stageUp makes the stage, which many a state does without.
+func (b *builder) stageUp() error {
+	if b.staging {
+		return nil
+	}
+	b.staging = true
+	return os.Mkdir(b.stage, 0o700)
+}
+
+// strike takes the stage away. Mostly all that was on it has come to its place.
+func (b *builder) strike() error {
+	if !b.staging || unix.Rmdir(b.stage) == nil {
+		return nil
+	}
+	return os.RemoveAll(b.stage)
+}
+
 func (b *builder) staged(id record.ID) string { return filepath.Join(b.stage, fmt.Sprint(id)) }
 
 // takeAway moves what no longer stands under its name to the stage.
@@ -126,7 +142,10 @@ func (b *builder) takeAway() error {
 			continue
 		}
 		b.touch(filepath.Join(b.basePath(n.dir), n.as))
-		var err error
+		err := b.stageUp()
+		if err != nil {
+			return err
+		}
 		if b.moved[was] {
 			err = unix.Unlinkat(b.fds[n.dir], n.as, 0) // a further name of the file
 		} else {
@@ -147,8 +166,10 @@ func (b *builder) bringForth() error {
 		if !o.born {
 			continue
 		}
-		at := b.staged(id)
-		var err error
+		at, err := b.staged(id), b.stageUp()
+		if err != nil {
+			return err
+		}
 		switch o.Mode & unix.S_IFMT {
 		case unix.S_IFREG:
 			err = os.WriteFile(at, nil, 0o600)
