@@ -142,21 +142,24 @@ func (b *builder) takeAway() error {
 			continue
 		}
 		b.touch(filepath.Join(b.basePath(n.dir), n.as))
-		err := b.stageUp()
-		if err != nil {
-			return err
-		}
-		if b.moved[was] {
-			err = unix.Unlinkat(b.fds[n.dir], n.as, 0) // a further name of the file
-		} else {
-			err = unix.Renameat(b.fds[n.dir], n.as, unix.AT_FDCWD, b.staged(was))
-			b.moved[was] = true
-		}
-		if err != nil {
+		if err := b.take(n, was); err != nil {
 			return &os.PathError{Op: "take away", Path: n.as, Err: err}
 		}
 	}
 	return nil
+}
+
+// take removes a name. What no name leads to in the state need not be moved, if it
+// is no directory in which something stands that is.
+func (b *builder) take(n name, was record.ID) error {
+	if b.moved[was] || !b.isDir(was) && len(b.reached(was)) == 0 {
+		return unix.Unlinkat(b.fds[n.dir], n.as, 0)
+	}
+	if err := b.stageUp(); err != nil {
+		return err
+	}
+	b.moved[was] = true
+	return unix.Renameat(b.fds[n.dir], n.as, unix.AT_FDCWD, b.staged(was))
 }
 
 // bringForth makes the new objects that some name reaches.
