@@ -125,6 +125,9 @@ func (e *experiment) perform(ctx context.Context, std streams, p planner, only [
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, runner.Close()) }()
+	if !p.relative && spec.Setup != "" {
+		runner.SetArgs(e.settled(func(path string) bool { _, made := runner.Base()[path]; return made }))
+	}
 	controls, err := runner.Control(ctx, trial.Case{})
 	if err != nil {
 		return nil, interruption(ctx, err)

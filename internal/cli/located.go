@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -98,4 +99,29 @@ func (e *experiment) find(arg string, relative bool) string {
 		return filepath.Join(inTree, rest)
 	}
 	return abs
+}
+
+// settled are the program's arguments once the setup has run: what it has made is
+// meant by its name, as what the tree had from the beginning.
+func (e *experiment) settled(made func(path string) bool) []string {
+	find := func(arg string) string {
+		path := filepath.Clean(arg)
+		if arg == "" || arg[0] == '-' || strings.Contains(arg, inTree) || !filepath.IsLocal(path) || !made(path) {
+			return arg
+		}
+		return filepath.Join(inTree, path)
+	}
+	args := slices.Clone(e.spec.Args)
+	for i := range args[1:] {
+		arg := &args[i+1]
+		if found := find(*arg); found != *arg {
+			if !strings.ContainsAny(*arg, "/.") {
+				e.words = append(e.words, *arg)
+			}
+			*arg = found
+		} else if a := assignment().FindStringSubmatch(*arg); a != nil {
+			*arg = a[1] + find(a[2])
+		}
+	}
+	return args
 }

@@ -12,6 +12,7 @@ package place
 
 import (
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -44,6 +45,9 @@ func New(r *trial.Runner, c *trial.Controls, opts Options, log *trial.Log) *Plac
 	p := &Place{rows: rows(t), groups: opts.Groups, runner: r, controls: c, log: log}
 	if c.Once.Status != 0 {
 		log.Note("the plain start is taken for a refusal, which no other start may get around")
+	}
+	if c.Once.Status == 0 && len(c.Once.Tree) == 0 && c.Run.Subject.Stdout == "" && !r.Checked() {
+		log.Note("the plain start changes nothing in the tree and prints nothing, and there is no --check: nobody could have seen that another start does less")
 	}
 	return p
 }
@@ -113,6 +117,23 @@ func (p *Place) row(name string) *Row {
 	return &p.rows[slices.IndexFunc(p.rows, func(r Row) bool { return r.Name == name })]
 }
 
+// control is what a start is measured against. Where another user starts it, files
+// that the program makes may say so: then it only counts whether there is
+// anything in them.
+func (p *Place) control(row *Row) verdict.Control {
+	c := p.controls.Control
+	if !row.owner {
+		return c
+	}
+	c.Volatile = maps.Clone(c.Volatile)
+	for _, d := range []tree.Delta{c.Once.Tree, c.Twice.Tree} {
+		for path := range d {
+			c.Volatile[path] = true
+		}
+	}
+	return c
+}
+
 // Judge gives one start's verdict to the log.
 func (p *Place) Judge(res trial.Result) []trial.Case {
 	row := p.row(res.Case.Choice)
@@ -123,7 +144,7 @@ func (p *Place) Judge(res trial.Result) []trial.Case {
 		}
 		return nil
 	}
-	j := verdict.JudgePlace(p.controls.Control, p.placed(row, res.Run))
+	j := verdict.JudgePlace(p.control(row), p.placed(row, res.Run))
 	t.Verdict, t.Finding, t.Cause = j.Verdict.String(), j.Finding, j.Cause
 	t.Detail = j.Detail + ". A good program " + row.Good
 	p.log.Add(t, p.controls, res.Run)

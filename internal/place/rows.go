@@ -22,6 +22,7 @@ type Row struct {
 	stdout stdout
 	mute   bool // a message cannot be seen
 	modes  bool // permissions differ by nature
+	owner  bool // contents may name who runs it
 }
 
 // stdout says what becomes of what a program prints.
@@ -178,7 +179,7 @@ func limits(t target) []Row {
 	small := steps("fsize=4096", "says that the file is too large, and leaves none that is cut off", launch.FileSize(smallFile))
 	small.ends = []syscall.Signal{syscall.SIGXFSZ}
 	user := steps("user=65534", "does the same, or says what it may not: the tree is that user's, $HOME is not", launch.User(nobody))
-	user.Prepare = t.giveAway
+	user.Prepare, user.owner = t.giveAway, true
 	return []Row{
 		masked("umask=000", 0), masked("umask=077", 0o077),
 		steps("nofile=32", "does the same, or says that too many files are open", launch.Files(fewFiles)),

@@ -141,6 +141,9 @@ func (r *Runner) Close() error {
 // Base is what every case starts from.
 func (r *Runner) Base() tree.Snapshot { return r.base.Snapshot() }
 
+// SetArgs gives the program other arguments, before the first case.
+func (r *Runner) SetArgs(args []string) { r.spec.Args = args }
+
 // borrow takes an idle copy, and gives back how to return it clean.
 func (r *Runner) borrow(ctx context.Context) (*scratch.Copy, func() error, error) {
 	select {
