@@ -58,6 +58,7 @@ type player struct {
 	moved  bool // it has done an operation
 	looked bool // which only looked
 	dies   bool // it was killed
+	buried bool // its process is gone
 	did    int  // changes that it has come to
 	news   int  // how often others have since it may have changed what it is told
 }

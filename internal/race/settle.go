@@ -29,6 +29,7 @@ func (p *play) settle() error {
 			return p.ctx.Err()
 		}
 		if p.quiet() {
+			p.bury()
 			return nil
 		}
 		pause.Reset(wait)
@@ -70,6 +71,16 @@ func (p *play) quiet() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(held) == len(p.waiting)
+}
+
+// bury has those who have ended be gone for whoever looks for their processes.
+func (p *play) bury() {
+	for _, pl := range p.actors {
+		if pl.hasEnded() && !pl.buried {
+			pl.buried = true
+			pl.Bury()
+		}
+	}
 }
 
 // still reports whether nobody has been woken by one that was looked at after him.

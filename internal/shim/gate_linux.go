@@ -81,6 +81,14 @@ func (r *Run) gate(c *call, n *notification, o *op.Op) bool {
 // Ended is closed when the last process of the subject has ended.
 func (r *Run) Ended() <-chan struct{} { return r.ended }
 
+// Bury reads the status of a subject that has ended, so that who looks for its
+// process finds none: until then it is a zombie, which a signal of 0 still reaches.
+func (r *Run) Bury() {
+	if r.gone() {
+		r.reapFirst()
+	}
+}
+
 // HasSocket reports whether a process of the subject has a socket open.
 func (r *Run) HasSocket() bool {
 	for _, pid := range r.members() {

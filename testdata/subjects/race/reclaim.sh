@@ -13,4 +13,4 @@ rm "own.$$"
 exec 9>&-
 read n <count
 echo $((n + 1)) >count
-rm lock
+rm -f lock
