@@ -14,7 +14,7 @@ import (
 )
 
 // errNoFlock says that flock cannot work on this file, for anybody: not that somebody else has it.
-var errNoFlock = fmt.Errorf("%w: this file system has no flock", errors.ErrUnsupported)
+var errNoFlock = fmt.Errorf("%w: this file system has no flock (on NFS: or its lock service does not answer)", errors.ErrUnsupported)
 
 var errBusy = errors.New("another process is writing or removing it at this moment")
 
