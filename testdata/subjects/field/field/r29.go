@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 	"slices"
+	"time"
 
 	"faultlab/exit"
 )
@@ -13,7 +14,7 @@ import (
 func init() { subjects["r29"] = r29 }
 
 // r29 is a service that starts: it makes its pid file, and dies where its flags
-// contradict each other, or its state cannot be opened: r29 bad|good [both].
+// contradict each other, or its state cannot be opened: r29 bad|good [both] [stay].
 func r29(how string, args []string) int {
 	if how == "bad" {
 		if err := claim(); err != nil {
@@ -59,5 +60,11 @@ func start(args []string, die func(error)) {
 	_, err = fmt.Fprintln(f, "started")
 	if err = errors.Join(err, f.Close()); err != nil {
 		die(err)
+	}
+	if slices.Contains(args, "stay") {
+		if err := os.WriteFile("ready", nil, 0o644); err != nil {
+			die(err)
+		}
+		time.Sleep(time.Minute)
 	}
 }
