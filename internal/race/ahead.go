@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"faultlab/internal/trial"
 )
 
 // ahead plays branches that will be asked for soon while one is waited for. What
@@ -88,16 +90,9 @@ func (a *ahead) begin(t task) *playing {
 	return p
 }
 
-// attempts is how often a schedule is played that a signal had disturbed, or
-// that departed.
-const attempts = 3
-
+// persist plays a schedule again that a signal had disturbed, or that departed.
 func (r *Race) persist(ctx context.Context, t task) (o outcome) {
-	for range attempts {
-		if o = r.once(ctx, t.director()); o.err == nil || ctx.Err() != nil {
-			break
-		}
-	}
+	_ = trial.Persist(ctx, func() error { o = r.once(ctx, t.director()); return o.err })
 	return o
 }
 

@@ -3,6 +3,7 @@
 package race
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -189,12 +190,13 @@ func (run *serial) names() []string {
 
 // run runs some actors one after the other, again where a signal had disturbed it.
 func (s *serials) run(ctx context.Context, q sequence) (run *serial, err error) {
-	for range attempts {
-		if run, err = s.once(ctx, q); err == nil || ctx.Err() != nil || !shim.IsVoid(err) {
-			break
+	disturbed := trial.Persist(ctx, func() error {
+		if run, err = s.once(ctx, q); shim.IsVoid(err) {
+			return err
 		}
-	}
-	return run, err
+		return nil
+	})
+	return run, cmp.Or(disturbed, err)
 }
 
 func (s *serials) once(ctx context.Context, q sequence) (*serial, error) {

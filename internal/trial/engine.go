@@ -51,12 +51,18 @@ func all(ctx context.Context, jobs int, cases []Case, do func(context.Context, C
 
 // persist does a case until it has taken place.
 func persist(ctx context.Context, c Case, do func(context.Context, Case) (Run, error)) (run Run, err error) {
+	err = Persist(ctx, func() (err error) { run, err = do(ctx, c); return err })
+	return run, err
+}
+
+// Persist does something until it has taken place, but not for ever.
+func Persist(ctx context.Context, do func() error) (err error) {
 	for range attempts {
-		if run, err = do(ctx, c); err == nil || ctx.Err() != nil {
+		if err = do(); err == nil || ctx.Err() != nil {
 			break
 		}
 	}
-	return run, err
+	return err
 }
 
 // queue hands out cases in order and takes their results in any.
