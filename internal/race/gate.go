@@ -4,7 +4,6 @@ package race
 
 import (
 	"slices"
-	"strings"
 
 	"faultlab/internal/op"
 	"faultlab/internal/shim"
@@ -56,27 +55,4 @@ func (r *Race) wanted(o *op.Op, matters bool) bool {
 		return (matters || r.Full) && slices.ContainsFunc(r.Paths, func(glob string) bool { return onPath(glob, o) })
 	}
 	return matters || r.Full
-}
-
-// area is a place outside the tree that the actors may change: their temporary
-// folder, and what --allow names.
-type area struct{ dir, name string }
-
-// placed gives names in the areas a form that is the same in every play, and that
-// counts as in the tree.
-func (p *play) placed(o op.Op) op.Op {
-	o.Path, o.To = p.place(o.Path), p.place(o.To)
-	return o
-}
-
-func (p *play) place(path string) string {
-	if path == "" || path[0] != '/' {
-		return path
-	}
-	for _, a := range p.areas {
-		if rest, ok := strings.CutPrefix(path, a.dir); ok && (rest == "" || rest[0] == '/') {
-			return a.name + rest
-		}
-	}
-	return path
 }

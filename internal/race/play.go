@@ -25,7 +25,7 @@ type play struct {
 	actors  []*player
 	ledger  *ledger
 	server  *trial.Server // nil: none
-	areas   []area        // outside the tree, where the actors meet, too
+	areas                 // outside the tree, where the actors meet, too
 	arrived chan struct{} // something has come to wait, or an actor has ended
 
 	mu      sync.Mutex
@@ -94,10 +94,7 @@ func (p *play) wake() {
 // start brings the actors onto the stage, each up to its first operation whose
 // order matters.
 func (p *play) start(stage *trial.Stage) error {
-	p.areas = []area{{stage.Tmp(), "{tmp}"}}
-	for _, dir := range p.runner.Allowed() {
-		p.areas = append(p.areas, area{dir, "{outside}" + dir})
-	}
+	p.areas = p.areasOf(stage)
 	var err error
 	if p.server, err = stage.Serve(p.ctx, listener{p}); err != nil {
 		return err

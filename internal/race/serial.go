@@ -35,6 +35,7 @@ type serial struct {
 	tree     tree.Delta
 	steps    [][]trial.Step // by actor, by the names on disk
 	outcomes map[int]trial.Outcome
+	outside  []string // names in the areas, in their order
 }
 
 func newSerials(r *Race) *serials {
@@ -171,23 +172,6 @@ func (s *serials) fit(run *serial) error {
 	return nil
 }
 
-// names lists the names of a run in order of first appearance.
-func (run *serial) names() []string {
-	seen := make(map[string]bool)
-	var names []string
-	for _, actor := range run.order {
-		for _, step := range run.steps[actor] {
-			for _, path := range []string{step.Path, step.To} {
-				if path != "" && path[0] != '/' && !seen[path] {
-					seen[path] = true
-					names = append(names, path)
-				}
-			}
-		}
-	}
-	return names
-}
-
 // run runs some actors one after the other, again where a signal had disturbed it.
 func (s *serials) run(ctx context.Context, q sequence) (run *serial, err error) {
 	disturbed := trial.Persist(ctx, func() error {
@@ -251,8 +235,9 @@ func (s *serials) check(ctx context.Context, stage *trial.Stage, run *serial) er
 // turn runs one actor to its end, and the server until it has done what the actor
 // asked.
 func (s *serials) turn(ctx context.Context, stage *trial.Stage, run *serial, actor int, server *trial.Server) error {
-	var gate shim.Gate
+	seen := &scout{areas: s.race.areasOf(stage)}
 	death := &scaffold{run.after, make(chan struct{})}
+	var gate shim.Gate = seen
 	if actor == run.dead {
 		gate = death
 	}
@@ -260,7 +245,7 @@ func (s *serials) turn(ctx context.Context, stage *trial.Stage, run *serial, act
 	if err != nil {
 		return err
 	}
-	if gate != nil {
+	if actor == run.dead {
 		death.kill(a)
 	}
 	o, err := a.Wait(ctx)
@@ -268,6 +253,7 @@ func (s *serials) turn(ctx context.Context, stage *trial.Stage, run *serial, act
 		return err
 	}
 	run.outcomes[actor], run.statuses[actor], run.steps[actor] = o, o.Status(), a.Steps()
+	run.outside = append(run.outside, seen.names...)
 	return s.race.rest(ctx, server)
 }
 

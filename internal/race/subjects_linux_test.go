@@ -111,6 +111,18 @@ func TestMendedLocksHold(t *testing.T) {
 	}
 }
 
+// A random name in the temporary folder is another one in each play.
+func TestRandomNamesOutside(t *testing.T) {
+	r := newTestRace(t, "", Options{Preemptions: 1})
+	for range 2 {
+		r.programs = append(r.programs, trial.Program{Path: "/bin/sh", Args: []string{"sh", "-c", "rm $(mktemp); echo x >>log"}})
+	}
+	findings, err := r.Explore(t.Context())
+	if s := r.Stats(); err != nil || len(findings) > 0 || s.Departed > 0 || s.Schedules < 2 {
+		t.Fatalf("%v in %+v (%v), want none, and no order departed from", findings, s, err)
+	}
+}
+
 func (s *subject) commands(how string) []string {
 	var out []string
 	for i := range s.actors {
