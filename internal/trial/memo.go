@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"faultlab/internal/op"
 	"faultlab/internal/scratch"
 	"faultlab/internal/tree"
 )
@@ -37,20 +38,24 @@ type aftermath struct {
 	after       tree.Delta
 }
 
-// of hashes the state that a run has left; false where it is not all known. The
-// contents alone do not make it: a file that was written anew has another time,
-// too, by which a program may go.
-func (m *memo) of(r *Runner, at *scratch.Copy, run Run) (state, bool) {
-	if left, err := os.ReadDir(at.Tmp()); err != nil || len(left) > 0 || len(r.allowed) > 0 {
+// of hashes the state that a case's run has left; false where that is not all that
+// the next run and the check may see: files that are ignored or outside, a tree of
+// another owner, attributes, of which no more than the mode is known. Nor do the
+// contents alone make it: a file that was written anew has another time, too, by
+// which a program may go.
+func (m *memo) of(r *Runner, c Case, at *scratch.Copy, run Run) (state, bool) {
+	if len(r.spec.Ignore) > 0 || len(r.allowed) > 0 || c.Start.Prepare != nil || slices.ContainsFunc(run.Ops, dresses) {
+		return state{}, false
+	}
+	if left, err := os.ReadDir(at.Tmp()); err != nil || len(left) > 0 {
 		return state{}, false
 	}
 	h := sha256.New()
 	if r.spec.Check != "" {
-		o := run.Subject
-		if len(o.Stdout) >= keptText || len(o.Stderr) >= keptText {
+		if run.Subject.Cut {
 			return state{}, false
 		}
-		fmt.Fprintf(h, "%s %q %q\n", told(o), o.Stdout, o.Stderr)
+		fmt.Fprintf(h, "%s %q %q\n", told(run.Subject), run.Subject.Stdout, run.Subject.Stderr)
 	}
 	touched, ok := at.Touched()
 	if !ok {
@@ -68,6 +73,9 @@ func (m *memo) of(r *Runner, at *scratch.Copy, run Run) (state, bool) {
 	return state(h.Sum(nil)), true
 }
 
+// dresses reports whether a step changes what a state does not tell.
+func dresses(s Step) bool { return s.Kind == op.Attr || s.Kind == op.Link }
+
 func (m *memo) get(s state) (aftermath, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +86,11 @@ func (m *memo) get(s state) (aftermath, bool) {
 // maxKnown bounds what is remembered.
 const maxKnown = 4096
 
+// put remembers what followed, but for what may have been the machine's fault.
 func (m *memo) put(s state, a aftermath) {
+	if a.next.Hang != "" || a.check.Hang != "" || len(a.next.Orphans) > 0 {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known != nil && len(m.known) < maxKnown {

@@ -219,7 +219,7 @@ func (r *Runner) do(ctx context.Context, c Case, at *scratch.Copy) (Run, error) 
 	if c.Record != nil {
 		return r.follow(ctx, at, s, run, c.Record)
 	}
-	left, whole := r.memo.of(r, at, run)
+	left, whole := r.memo.of(r, c, at, run)
 	if a, ok := r.memo.get(left); ok && whole {
 		run.Next, run.After, run.Check = a.next, a.after, a.check
 		return run, nil

@@ -76,6 +76,7 @@ type Outcome struct {
 	Hang           string   // why it was ended, or ""
 	Outside        []string // paths outside that it tried to change; none was
 	Stdout, Stderr string   // as far as they are kept
+	Cut            bool     // more was printed than that
 }
 
 // Text is all that the program printed.

@@ -49,6 +49,10 @@ func (r *Runner) Names() *Names { return r.pattern.Start() }
 // BaseDir is the tree that every copy is made of, to be read only.
 func (r *Runner) BaseDir() string { return r.base.Dir() }
 
+// Shelf is a new directory beside the copies, for what is to be looked at before
+// Close.
+func (r *Runner) Shelf() (string, error) { return os.MkdirTemp(r.space.Dir(), "shelf") }
+
 // Checked reports whether the user has given a check, and Own a next run.
 func (r *Runner) Checked() bool { return r.spec.Check != "" }
 

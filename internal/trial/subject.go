@@ -130,7 +130,8 @@ func (p *running) wait(ctx context.Context) (Outcome, error) {
 	defer p.stderr.close()
 	exit, err := p.Run.Wait(shim.Limits{Timeout: p.runner.spec.Timeout, Grace: grace})
 	why, full := p.unwatch()
-	got := Outcome{Exit: exit, Ran: true, Stdout: p.said(p.stdout), Stderr: p.said(p.stderr)}
+	got := Outcome{Exit: exit, Ran: true, Stdout: p.said(p.stdout), Stderr: p.said(p.stderr),
+		Cut: p.stdout.cut() || p.stderr.cut()}
 	if err := cmp.Or(ctx.Err(), full); err != nil {
 		return Outcome{}, err
 	}
@@ -252,13 +253,19 @@ func (s *stream) Write(p []byte) (int, error) {
 // keptText is how much of a stream is kept in memory.
 const keptText = 64 << 10
 
-func (s *stream) tooMuch() bool {
+func (s *stream) tooMuch() bool { return s.printed() > mostOutput }
+
+// cut reports whether more was printed than is kept in memory.
+func (s *stream) cut() bool { return s.printed() > keptText }
+
+// printed is how many bytes have come.
+func (s *stream) printed() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.own {
-		return s.grown() > mostOutput
+		return s.grown()
 	}
-	return s.size > mostOutput
+	return s.size
 }
 
 // finish returns the beginning of what was printed. Every process that could

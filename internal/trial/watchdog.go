@@ -128,8 +128,11 @@ func freeOn(dir string) int64 {
 }
 
 // taker reports whether it is the run that has taken what is no longer free: its
-// share of it at least, or half of that.
+// share of it at least, or half of that. One that began on a full disk has not.
 func (w *watchdog) taker(d *watched, free int64) bool {
+	if d.free < leastFree {
+		return false
+	}
 	took := used(d.folder)
 	if w.tree != "" {
 		took -= used(w.tree)
