@@ -77,7 +77,8 @@ func (c *census) take() bool {
 			}
 		}
 	}
-	for again := true; again; {
+	again := true
+	for pass := 0; again && pass < maxPasses; pass++ {
 		again = false
 		for pid, m := range c.members {
 			if moved := m.moved(); len(moved) > 0 {
@@ -92,6 +93,10 @@ func (c *census) take() bool {
 	}
 	return len(c.members) > 0
 }
+
+// maxPasses is after how many the census is left as it is: those who run on will be
+// seen to have moved.
+const maxPasses = 8
 
 // strays reports whether any process may have fallen to us.
 func (c *census) strays() bool {
