@@ -50,11 +50,11 @@ operation whose order matters.`,
 	e := newExperiment(cmd)
 	fl := cmd.Flags()
 	fl.IntVar(&opts.Preemptions, "preemptions", 2, "switch away from a program that could go on at most so often in one run")
-	fl.IntVar(&opts.MaxSchedules, "max-schedules", 0, "stop after so many runs (0: never)")
+	fl.IntVar(&opts.MaxSchedules, "max-schedules", 0, "stop after so many runs, those by chance among them (0: never)")
 	fl.DurationVar(&opts.MaxTime, "max-time", 0, "stop after this long (0: never)")
 	fl.StringArrayVar(&opts.Paths, "path", nil, "glob: leave a program only before operations on such paths; may be repeated (default: what several of them use)")
 	fl.StringVar(&opts.Critical, "critical", "", "glob: no two programs may be between their first and last change of such files at once")
-	fl.IntVar(&opts.Samples, "samples", 0, "then play so many orders by chance, with any number of switches")
+	fl.IntVar(&opts.Samples, "samples", 0, "then play so many orders by chance, with any number of switches, as far as --max-schedules leaves any")
 	fl.Uint64Var(&opts.Seed, "seed", 1, "which orders chance gives: the same seed gives the same")
 	fl.BoolVar(&opts.KeepGoing, "keep-going", false, "do not stop at the first finding")
 	fl.BoolVar(&opts.CrashAny, "crash-any", false, "also kill one program before any of its operations, at most one in a run")
@@ -64,6 +64,9 @@ operation whose order matters.`,
 	_ = fl.MarkHidden("next")
 	fl.Lookup("check").Usage = "shell command that exits 0 where all is well after a run; it finds FAULTFS_TREE in its environment, and with a line for each program FAULTFS_STATUS (a status, or killed), FAULTFS_STDOUT and FAULTFS_STDERR (paths of files)"
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if fl.Changed("next") {
+			return usagef("--next: no program follows a race; say with --check what has to hold after it")
+		}
 		if err := raceOptions(&opts, on); err != nil {
 			return err
 		}

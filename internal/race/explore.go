@@ -160,7 +160,9 @@ func (e *explorer) played(moves []move, nodes []node, from int) {
 // depend on a death, so that nobody sleeps behind it.
 func (e *explorer) deaths(moves []move, n *node) {
 	for a := range maxActors {
-		unborn := !n.moved.has(a) && len(moves) > 0 // it has died at the start
+		// To die before one's first operation is the same whenever it comes: nobody
+		// has seen anything of it. The branch at the root stands for all.
+		unborn := !n.moved.has(a) && len(moves) > 0
 		if !n.enabled.has(a) || n.polling.has(a) || unborn || e.reduce && n.dull.has(a) {
 			continue
 		}

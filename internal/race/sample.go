@@ -10,10 +10,7 @@ import (
 // samples plays orders by chance, with any number of preemptions. Which the i-th is
 // depends on the seed alone, and on what the actors do.
 func (h *hunt) samples() error {
-	wanted := h.Samples
-	if h.Fill {
-		wanted = max(0, h.MaxSchedules-h.stats.Schedules)
-	}
+	wanted := h.wanted()
 	for i := range wanted {
 		var soon []task
 		for j := i + 1; j < min(i+cap(h.ahead.slots), wanted); j++ {
@@ -33,6 +30,18 @@ func (h *hunt) samples() error {
 	return nil
 }
 
+// wanted is how many samples there may be: a limit on all schedules holds for them, too.
+func (h *hunt) wanted() int {
+	left := max(0, h.MaxSchedules-h.stats.Schedules)
+	switch {
+	case h.Fill:
+		return left
+	case h.MaxSchedules > 0:
+		return min(h.Samples, left)
+	}
+	return h.Samples
+}
+
 func (r *Race) sample(i int) task {
 	return task{fmt.Sprint("sample ", i), func() director { return newSampler(r.Seed, i, r.CrashAny) }}
 }
@@ -47,7 +56,7 @@ type sampler struct {
 // newSampler has a rate of its own for each order: races that need few switches at
 // the right place show in other orders than those that need many.
 func newSampler(seed uint64, i int, crash bool) *sampler {
-	s := &sampler{chance: rand.New(rand.NewPCG(seed, uint64(i))), deadly: crash}
+	s := &sampler{chance: rand.New(rand.NewPCG(seed, uint64(i)))}
 	s.rate = 1 / float64(int(2)<<s.chance.IntN(4)) // 1/2 to 1/16
 	s.deadly = crash && s.chance.IntN(4) > 0
 	return s
