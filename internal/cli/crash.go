@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -55,40 +54,25 @@ such as "lost: KEY" gives the verdict lost.`,
 			return usagef("--only and --state each say what alone is tried: give one of them")
 		}
 		s.Acked = acked != ""
-		p, done, err := reproducible(s, e.outputs.repro != "")
-		if err != nil {
-			return err
-		}
+		s.Witnesses = e.outputs.repro != ""
+		p := crashPlanner(s)
 		if s.Acked {
 			p.check = func(check string) string { return crash.AckedCheck(check, acked) }
 		}
-		return errors.Join(e.run(std, args, p), done())
+		return e.run(std, args, p)
 	}
 	return cmd
 }
 
-// reproducible is a planner that keeps a state of each finding, where scripts are
-// to be made of them.
-func reproducible(s crash.Settings, scripts bool) (planner, func() error, error) {
-	if !scripts {
-		return crashPlanner(s), func() error { return nil }, nil
-	}
-	dir, err := os.MkdirTemp("", "faultfs-states-")
-	if err != nil {
-		return planner{}, nil, err
-	}
-	s.Witnesses = dir
-	p := crashPlanner(s)
-	p.state = func(choice string) (string, error) { return crash.Witness(dir, choice) }
-	return p, func() error { return os.RemoveAll(dir) }, nil
-}
-
 func crashPlanner(s crash.Settings) planner {
+	var made *crash.Crash
 	return planner{
-		begin: func(ctx context.Context, r *trial.Runner, c *trial.Controls, log *trial.Log) (study, error) {
-			return crash.New(ctx, r, c, s, log)
+		begin: func(ctx context.Context, r *trial.Runner, c *trial.Controls, log *trial.Log) (_ study, err error) {
+			made, err = crash.New(ctx, r, c, s, log)
+			return made, err
 		},
 		parse:    crash.Parse,
+		state:    func(choice string) (string, error) { return made.Witness(choice) },
 		relative: true,
 		carry:    []string{"fs", "tear", "fail-sync", "again", "on", "acked", "depth"},
 	}
@@ -117,6 +101,9 @@ func crashSettings(s *crash.Settings, fs, tear string, rules []string) error {
 			return usagef("--state %s: want a directory as --keep leaves one: it holds no directory %s", s.State, crash.KeptTree)
 		}
 	}
+	if err := unused(s.Keep); err != nil {
+		return err
+	}
 	for _, text := range rules {
 		r, err := rule.Parse(text)
 		if err != nil {
@@ -126,6 +113,15 @@ func crashSettings(s *crash.Settings, fs, tear string, rules []string) error {
 			return usagef("--on %q: while a program is recorded a rule can only fail its operations", text)
 		}
 		s.Rules = append(s.Rules, r)
+	}
+	return nil
+}
+
+// unused asks that --keep mixes no states of two runs: one that is built over
+// another is neither.
+func unused(keep string) error {
+	if kept, _ := filepath.Glob(filepath.Join(keep, "[0-9][0-9][0-9]")); keep != "" && len(kept) > 0 {
+		return usagef("--keep %s: it holds %s of an earlier run: name another directory, or remove it", keep, filepath.Base(kept[0]))
 	}
 	return nil
 }

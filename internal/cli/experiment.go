@@ -58,8 +58,8 @@ type planner struct {
 	parse func(choice string) (trial.Case, error)
 	// narrow gives the flags that explore around a choice; nil is --only.
 	narrow func(choice string) ([]string, error)
-	// state is the directory that holds what a choice has left, for --state; nil
-	// where an experiment has no such thing.
+	// state is the directory that holds what a choice has left, for --state, until
+	// the copies are cleared away; nil where an experiment has no such thing.
 	state func(choice string) (string, error)
 	// check makes the oracle of the user's check, which may be ""; nil leaves it.
 	check func(string) string
@@ -108,13 +108,11 @@ func (e *experiment) run(std streams, args []string, p planner) error {
 	}
 	// What was found is told, also where the copies could not be cleared away.
 	err = errors.Join(err, e.outputs.write(std, r))
-	if e.outputs.repro != "" {
-		err = errors.Join(err, e.scripts(e.outputs.repro, r, &p))
-	}
 	return cmp.Or(err, e.status(r))
 }
 
-// perform makes the copies, the controls and the cases.
+// perform makes the copies, the controls, the cases, and scripts of what they show:
+// what those are made of goes with the copies.
 func (e *experiment) perform(ctx context.Context, std streams, p planner, only []trial.Case) (r *report.Report, err error) {
 	spec := e.spec
 	if p.check != nil {
@@ -153,7 +151,11 @@ func (e *experiment) perform(ctx context.Context, std streams, p planner, only [
 		jobs = 1
 	}
 	stopped := runner.All(ctx, jobs, log.Plan(cases), s.Judge)
-	return log.Report(e.name, e.line(), stopped), nil
+	r = log.Report(e.name, e.line(), stopped)
+	if e.outputs.repro != "" {
+		err = e.scripts(e.outputs.repro, r, &p)
+	}
+	return r, err
 }
 
 func (p planner) study(ctx context.Context, r *trial.Runner, c *trial.Controls, log *trial.Log) (study, error) {

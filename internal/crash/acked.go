@@ -18,6 +18,14 @@ func acknowledges(stdout string) bool {
 	return slices.ContainsFunc(strings.Split(stdout, "\n"), func(line string) bool { return strings.HasPrefix(line, ackWord) })
 }
 
+// acknowledges reports whether the program does without a crash. Of the control
+// only the beginning of what it prints is kept; the record holds all, though of a
+// run that rules may have cut short.
+func (c *Crash) acknowledges() bool {
+	first := c.takes[0]
+	return acknowledges(c.controls.Run.Subject.Stdout) || acknowledges(string(first.saidBefore(len(first.rec.Events))))
+}
+
 // AckedCheck is a check that runs the user's own, which may be "", and then holds
 // what list prints, a key a line, against what the program had said: all that it
 // had acknowledged is there, nothing that it had refused, and nothing twice. What

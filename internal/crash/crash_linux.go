@@ -39,9 +39,9 @@ type Settings struct {
 	// FailSync records once more for each sync, which fails.
 	FailSync bool
 	Keep     string // directory that failing states are left in; "" is none
-	// Witnesses is a directory of ours in which the first state of each cause is
-	// left, as far as it is small; "" is none.
-	Witnesses string
+	// Witnesses leaves the first state of each cause for Witness, as far as it is
+	// small.
+	Witnesses bool
 	// State is a directory with a state that is tried first; "" is none. Only where
 	// it is not survived the others are tried.
 	State string
@@ -63,6 +63,7 @@ type Crash struct {
 	kept     int
 	// witnessed are the causes of which a state was left.
 	witnessed map[string]bool
+	witnesses map[string]witness // by choice
 	// ctx is New's, for recoveries that are recorded later.
 	ctx context.Context
 }
@@ -90,18 +91,18 @@ type planned struct {
 // nothing to be said.
 func New(ctx context.Context, r *trial.Runner, c *trial.Controls, s Settings, log *trial.Log) (*Crash, error) {
 	cr := &Crash{settings: s, runner: r, controls: c, log: log, ctx: ctx,
-		byChoice: make(map[string]planned), witnessed: make(map[string]bool)}
+		byChoice: make(map[string]planned), witnessed: make(map[string]bool), witnesses: make(map[string]witness)}
 	cr.settings.Silent = !r.Checked()
 	cr.settings.Done = ctx.Done()
 	cr.settings.Ended = !r.Checked() && r.Own()
 	if cr.settings.Most == 0 {
 		cr.settings.Most = mostStates
 	}
-	if s.Acked && !acknowledges(c.Run.Subject.Stdout) {
-		return nil, shim.Voidf("the program acknowledges nothing: without a crash it prints no line such as '%sKEY'", ackWord)
-	}
 	if err := cr.take(ctx, "", s.Rules); err != nil {
 		return nil, err
+	}
+	if s.Acked && !cr.acknowledges() {
+		return nil, shim.Voidf("the program acknowledges nothing: without a crash it prints no line such as '%sKEY'", ackWord)
 	}
 	if s.FailSync {
 		if err := cr.failSyncs(ctx); err != nil {

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -33,14 +34,34 @@ const maxKept = 100
 func (c *Crash) keep(p planned, t *report.Trial) {
 	if c.settings.Keep != "" && c.kept < maxKept {
 		c.kept++
-		c.leave(p, filepath.Join(c.settings.Keep, fmt.Sprintf("%03d", c.kept)))
+		dir := filepath.Join(c.settings.Keep, fmt.Sprintf("%03d", c.kept))
+		if err := c.write(p, dir); err != nil {
+			c.log.Note("the state %q could not be kept: %v", t.Choice, err)
+		}
 	}
 	cause := t.Verdict + ": " + t.Cause
-	if c.settings.Witnesses == "" || c.witnessed[cause] || len(c.witnessed) >= maxKept || c.large() {
+	if !c.settings.Witnesses || c.witnessed[cause] || len(c.witnessed) >= maxKept || c.large() {
 		return
 	}
 	c.witnessed[cause] = true
-	c.leave(p, filepath.Join(c.settings.Witnesses, fmt.Sprintf("%03d", len(c.witnessed))))
+	c.witnesses[t.Choice] = c.witness(p)
+}
+
+// witness is a state that was left for a script to be made of, or why it was not.
+type witness struct {
+	dir string
+	err error
+}
+
+// witness leaves a state in the runner's scratch space, which is cleared whatever
+// becomes of us.
+func (c *Crash) witness(p planned) witness {
+	shelf, err := c.runner.Shelf()
+	if err != nil {
+		return witness{err: err}
+	}
+	dir := filepath.Join(shelf, "state")
+	return witness{dir, c.write(p, dir)}
 }
 
 // large reports whether a tree is more than a script can hold.
@@ -53,30 +74,35 @@ func (c *Crash) large() bool {
 	return len(c.controls.Base) > entries || size > bytes
 }
 
-// Witness is the directory below dir that holds what a choice has left.
-func Witness(dir, choice string) (string, error) {
-	all, _ := filepath.Glob(filepath.Join(dir, "*", keptChoice))
-	for _, path := range all {
-		if text, err := os.ReadFile(path); err == nil && strings.TrimSuffix(string(text), "\n") == choice {
-			return filepath.Dir(path), nil
-		}
+// Witness is a directory that holds what a choice has left, as long as the runner
+// is there. An error says why there is none.
+func (c *Crash) Witness(choice string) (string, error) {
+	w, left := c.witnesses[choice]
+	switch {
+	case left:
+		return w.dir, w.err
+	case c.large():
+		return "", errors.New("it is too large")
+	case len(c.witnessed) >= maxKept:
+		return "", fmt.Errorf("those of %d causes are, and that is enough", maxKept)
 	}
-	return "", fmt.Errorf("it is too large")
+	return "", errors.New("another one of its cause is")
 }
 
-func (c *Crash) leave(p planned, dir string) {
-	if err := c.write(p, dir); err != nil {
-		c.log.Note("the state %q could not be kept: %v", p.prefix+p.print(p.State), err)
-	}
-}
-
-// write writes the choice, what had been said and the tree into a directory.
+// write writes the choice, what had been said and the tree into a directory of its
+// own: over what an earlier run has left there it would be no state.
 func (c *Crash) write(p planned, dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
 	at, err := filepath.Abs(filepath.Join(dir, KeptTree))
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(at, 0o755); err != nil {
+	if err := os.Mkdir(at, 0o755); err != nil {
 		return err
 	}
 	if err := c.copyBase(at); err != nil {

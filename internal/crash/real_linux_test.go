@@ -3,6 +3,8 @@
 package crash
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 
 	"faultlab/internal/op"
 	"faultlab/internal/record"
+	"faultlab/internal/report"
 	"faultlab/internal/rule"
 	"faultlab/internal/shim"
 	"faultlab/internal/tree"
@@ -226,5 +229,43 @@ func TestRecordsAreWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+// A program may print a lot before it acknowledges anything, and is one that does.
+func TestLateWordsCount(t *testing.T) {
+	t.Parallel()
+	for script, void := range map[string]bool{
+		"seq 20000; echo x >f; echo ack x": false,
+		"seq 20000; echo x >f":             true,
+	} {
+		c := study(t, "", script)
+		_, err := New(t.Context(), c.runner, c.controls, Settings{Options: Options{Model: Strict}, Acked: true}, c.log)
+		if (err != nil) != void {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}
+
+// A state is never written over what is there already, and why one is not kept is
+// told as it was.
+func TestStatesAreNotMixed(t *testing.T) {
+	t.Parallel()
+	c := study(t, "", "echo x >f")
+	c.settings.Witnesses = true
+	p := planned{c.takes[0], &State{Point: 1}}
+	choice := p.print(p.State)
+	c.keep(p, &report.Trial{Choice: choice, Verdict: "torn"})
+	dir, err := c.Witness(choice)
+	if _, e := os.Stat(filepath.Join(dir, KeptTree, "f")); err != nil || e != nil {
+		t.Fatal(err, e)
+	}
+	if err := c.write(p, dir); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("written once more: %v", err)
+	}
+	p.base = func(string, func(string)) error { return errors.New("no room") }
+	c.keep(p, &report.Trial{Choice: "another", Verdict: "lost"})
+	if _, err := c.Witness("another"); err == nil || err.Error() != "no room" {
+		t.Errorf("not kept: %v", err)
 	}
 }
