@@ -15,7 +15,6 @@ package race
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -104,19 +103,28 @@ func (r *Race) Explore(ctx context.Context) ([]Finding, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, r.MaxTime, errTime)
 		defer cancel()
 	}
+	var findings []Finding
+	err := r.begin(ctx, func() (err error) {
+		findings, err = r.explore(ctx)
+		return err
+	})
+	return findings, err
+}
+
+// begin does something, and anew as long as it shows more that is shared.
+func (r *Race) begin(ctx context.Context, do func() error) error {
 	for {
-		findings, err := r.explore(ctx)
-		if !errors.Is(err, errGrown) {
-			return findings, err
+		if err := do(); !errors.Is(err, errGrown) {
+			return err
 		}
 		r.stats = Stats{Restarts: r.stats.Restarts + 1}
 		switch r.stats.Restarts {
 		case relearnAfter:
 			if err := r.serial.relearn(ctx); err != nil {
-				return nil, err
+				return err
 			}
 		case maxRestarts:
-			return findings, fmt.Errorf("what the actors share still grows after %d beginnings: with --path only operations on some names are points", maxRestarts)
+			return shim.Voidf("what the actors share still grows after %d beginnings: with --path only operations on some names are points", maxRestarts)
 		}
 	}
 }
@@ -203,14 +211,15 @@ func (h *hunt) branches() error {
 // play plays one order and enters what it came to; nil is one that departed.
 func (h *hunt) play(t task, soon []task) (*outcome, error) {
 	got := h.ahead.play(t, soon)
+	departed := errors.Is(got.err, errDeparted)
 	switch {
-	case errors.Is(got.err, errDeparted):
+	case got.err != nil && !departed:
+		return nil, got.err
+	case h.learned(got.play): // which may be why it departed
+		return nil, errGrown
+	case departed:
 		h.stats.Departed++
 		return nil, nil
-	case got.err != nil:
-		return nil, got.err
-	case h.learned(got.play):
-		return nil, errGrown
 	case got.play.over == redundant:
 		h.stats.Redundant++
 		return &got, nil

@@ -106,28 +106,18 @@ func (r *Race) Replay(ctx context.Context, choice string) ([]Finding, error) {
 		return nil, err
 	}
 	var o outcome
-	for range maxRestarts {
-		s, err := parseChoice(choice, len(r.programs))
-		if err != nil {
-			return nil, err
-		}
-		o = r.once(ctx, s)
-		if o.play != nil && r.learned(o.play) {
-			continue
-		}
-		if o.err == nil && !s.done() {
-			o.err = fmt.Errorf("%w: not every switch of the choice could be made", errDeparted)
-		}
-		break
-	}
+	err := r.begin(ctx, func() (err error) {
+		o, err = r.replay(ctx, choice)
+		return err
+	})
 	r.replayed = true
-	if errors.Is(o.err, errDeparted) {
+	if errors.Is(err, errDeparted) {
 		r.stats.Departed++
-		r.departure = o.err
+		r.departure = err
 		return nil, nil
 	}
-	if o.err != nil {
-		return nil, o.err
+	if err != nil {
+		return nil, err
 	}
 	r.count(o)
 	if err := r.unfired(); err != nil {
@@ -138,6 +128,22 @@ func (r *Race) Replay(ctx context.Context, choice string) ([]Finding, error) {
 		return nil, nil
 	}
 	return []Finding{{o.judgement, o.play.lanes, o.statuses, 1}}, nil
+}
+
+// replay plays it once.
+func (r *Race) replay(ctx context.Context, choice string) (outcome, error) {
+	s, err := parseChoice(choice, len(r.programs))
+	if err != nil {
+		return outcome{}, err
+	}
+	o := r.once(ctx, s)
+	switch {
+	case r.learned(o.play):
+		return o, errGrown
+	case o.err == nil && !s.done():
+		return o, fmt.Errorf("%w: not every switch of the choice could be made", errDeparted)
+	}
+	return o, o.err
 }
 
 // CheckChoice reports what is wrong with a choice.
