@@ -145,6 +145,11 @@ func (c *Crash) take(ctx context.Context, prefix string, rules []rule.Rule) erro
 	if err := c.sound(rec, run, len(rules) > 0); err != nil {
 		return err
 	}
+	return c.accept(ctx, prefix, rec, run)
+}
+
+// accept replays a record, which must lead to the tree that the run has left.
+func (c *Crash) accept(ctx context.Context, prefix string, rec *record.Record, run trial.Run) error {
 	c.rename(rec)
 	t := &take{prefix: prefix, disk: newDisk(rec, baseReader(c.runner.BaseDir(), rec))}
 	if err := c.replay(ctx, t, run.Tree); err != nil {
@@ -306,13 +311,20 @@ func (c *Crash) note(t *take) {
 	if n.Impossible > 0 {
 		text += fmt.Sprintf("; %d that no disk can hold", n.Impossible)
 	}
-	if n.Left > 0 {
-		text += fmt.Sprintf("; %d left out, for they were too many", n.Left)
+	c.log.Note("%s%s", text, n.omitted())
+	c.log.Left(n.Left)
+}
+
+// omitted says what was not tried.
+func (n Counts) omitted() string {
+	text := ""
+	if n.Untorn > 0 {
+		text += fmt.Sprintf("; within long writes %d more places, between those that were tried", n.Untorn)
 	}
-	c.log.Note("%s", text)
 	if n.Left > 0 {
-		c.log.Left(n.Left)
+		text += fmt.Sprintf("; at least %d candidates left out, for they were too many", n.Left)
 	}
+	return text
 }
 
 func (c *Crash) newCase(t *take, s *State) trial.Case {

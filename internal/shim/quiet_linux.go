@@ -143,7 +143,9 @@ func (r *Run) receiving() (ran string, ok bool) {
 	}
 	ran = string(t.scheduled())
 	s, asleep := t.sleep()
-	return ran, asleep && s.nr == unix.SYS_IOCTL && s.args[1] == unix.SECCOMP_IOCTL_NOTIF_RECV && !waiting(r.listener)
+	receives := asleep && s.nr == unix.SYS_IOCTL && s.args[1] == unix.SECCOMP_IOCTL_NOTIF_RECV
+	// It may have the call already and wait in the same ioctl for a lock or a page.
+	return ran, receives && t.state() == 'S' && nothingComes(r.listener)
 }
 
 // sleep is the call in which a thread waits.

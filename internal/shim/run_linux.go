@@ -147,6 +147,14 @@ func waiting(fd int) bool {
 	return err == nil && n > 0 && p[0].Revents&unix.POLLIN != 0
 }
 
+// nothingComes reports whether it is certain that no call waits to be received: a
+// signal that breaks the look off has it tell of an error.
+func nothingComes(fd int) bool {
+	p := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	_, err := unix.Poll(p[:], 0)
+	return err == nil && p[0].Revents&(unix.POLLIN|unix.POLLERR) == 0
+}
+
 // hungUp reports whether no process with the filter is left. It waits for that
 // or for a call, up to the given milliseconds.
 func hungUp(fd, ms int) bool {
