@@ -229,7 +229,7 @@ func TestRecordsAreWhole(t *testing.T) {
 			if err != nil || rec.Void != "" || run.Subject.Status() != 0 {
 				t.Fatal(err, rec.Void, run.Subject.Text())
 			}
-			if err := (&Crash{runner: r}).accept(t.Context(), "", rec, run); err != nil {
+			if err := (&Crash{runner: r, controls: &trial.Controls{Base: r.Base()}}).accept(t.Context(), "", rec, run); err != nil {
 				t.Fatal(err)
 			}
 		})
