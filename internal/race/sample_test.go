@@ -3,6 +3,8 @@ package race
 import (
 	"slices"
 	"testing"
+
+	"faultlab/internal/trial"
 )
 
 // TestSamples finds beyond the bound what is not within it, the same with the same
@@ -44,5 +46,24 @@ func TestNamesOfATimeAreOne(t *testing.T) {
 	}
 	if !r.known[resource{entry, r.pattern.Key("d.1700000000")}] {
 		t.Errorf("the folder is not known to be shared: %v", r.known)
+	}
+}
+
+// What varies from second to second is known after relearning, and what varied under
+// names that are not canonical any more is forgotten.
+func TestRelearnedContentsVary(t *testing.T) {
+	r := newTestRace(t, "", Options{})
+	for range 2 {
+		r.programs = append(r.programs, trial.Program{Path: "/bin/sh", Args: []string{"sh", "-c", "date +%s >now; echo here >>log"}})
+	}
+	if err := r.learn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.serial.volatile["old.{1}"] = true
+	if err := r.serial.relearn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if v := r.serial.volatile; !v["now"] || len(v) != 1 {
+		t.Errorf("%v vary, want only now", v)
 	}
 }

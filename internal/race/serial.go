@@ -103,23 +103,38 @@ func (s *serials) share() (changed bool) {
 }
 
 // relearn runs the actors once more, later than a second after the first: names that
-// are made of a time, as those of git's objects are, vary only then.
+// are made of a time, as those of git's objects are, vary only then. Two such names
+// may be in one folder once and in two another time, so that trees are not held
+// against each other as strictly as those of the same second.
 func (s *serials) relearn(ctx context.Context) error {
 	if err := s.later(ctx); err != nil {
 		return err
 	}
+	s.race.pattern = trial.Learn(nil) // what is left is wanted by the names on disk
 	run, err := s.run(ctx, s.alike[0].sequence)
 	if err != nil {
 		return err
 	}
+	if err := cmp.Or(s.fit(run), s.reliable(s.alike[0], run)); err != nil {
+		return err
+	}
 	s.alike = append(s.alike, run)
 	s.names()
+	s.forget()
+	for _, run := range s.alike[1:] {
+		s.vary(s.alike[0], run)
+	}
+	s.share()
+	return nil
+}
+
+// forget drops what is kept by names that are not canonical any more.
+func (s *serials) forget() {
 	clear(s.race.known)
 	clear(s.race.served)
 	clear(s.race.oracle.known)
 	clear(s.done)
-	s.share()
-	return nil
+	clear(s.volatile)
 }
 
 // later waits until a time in seconds is another than it was at the beginning.
@@ -136,25 +151,46 @@ func (s *serials) later(ctx context.Context) error {
 // otherwise by itself would seem to be the other one's victim. What only differs
 // in its contents is noted as varying.
 func (s *serials) steady(a, b *serial) error {
+	if err := s.reliable(a, b); err != nil {
+		return err
+	}
+	base := s.race.runner.Base()
+	x, y := s.vary(a, b)
+	for _, path := range append(x.Paths(), y.Paths()...) {
+		one, two := x.At(base, path), y.At(base, path)
+		if !tree.Same(one, two, true) {
+			return shim.Voidf("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, trial.Ignoring(path))
+		}
+	}
+	return nil
+}
+
+// reliable says which program ends otherwise by itself.
+func (s *serials) reliable(a, b *serial) error {
 	for _, actor := range a.order {
 		if x, y := a.statuses[actor], b.statuses[actor]; x != y {
 			return shim.Voidf("%c (%s) is flaky: when the programs run one after the other it ends once with status %d and once with %d%s",
 				letter(actor), s.race.programs[actor].Args[0], x, y, trial.LastLine(b.outcomes[actor].Text()))
 		}
 	}
-	x, y, base := s.race.pattern.Tree(a.tree), s.race.pattern.Tree(b.tree), s.race.runner.Base()
-	for _, path := range append(x.Paths(), y.Paths()...) {
-		one, two := x.At(base, path), y.At(base, path)
-		switch {
-		case tree.Same(one, two, false):
-		case tree.Same(one, two, true):
-			s.volatile[path] = true
-		default:
-			return shim.Voidf("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, trial.Ignoring(path))
-		}
-	}
 	return nil
 }
+
+// vary notes what differs in its contents between two runs in the same order, and
+// returns what they have left by canonical names.
+func (s *serials) vary(a, b *serial) (x, y tree.Delta) {
+	x, y = s.race.pattern.Tree(a.tree), s.race.pattern.Tree(b.tree)
+	base := s.race.runner.Base()
+	for _, path := range append(x.Paths(), y.Paths()...) {
+		if one, two := x.At(base, path), y.At(base, path); varies(one, two) {
+			s.volatile[path] = true
+		}
+	}
+	return x, y
+}
+
+// varies reports whether only the contents are another.
+func varies(a, b tree.Entry) bool { return !tree.Same(a, b, false) && tree.Same(a, b, true) }
 
 // fit says why a run one after the other is no reference.
 func (s *serials) fit(run *serial) error {
@@ -311,72 +347,4 @@ func (s *serials) get(ctx context.Context, q sequence) (*serial, error) {
 	defer s.mu.Unlock()
 	s.done[key] = run
 	return run, nil
-}
-
-// again runs every order once more, later than a second after the first, and
-// notes what differs by itself: a time that is written in seconds.
-func (s *serials) again(ctx context.Context) error {
-	if err := s.later(ctx); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	known := make([]*serial, 0, len(s.done))
-	for _, run := range s.done {
-		known = append(known, run)
-	}
-	s.mu.Unlock()
-	for _, old := range known {
-		run, err := s.run(ctx, old.sequence)
-		if err != nil {
-			return err
-		}
-		s.mu.Lock()
-		base := s.race.runner.Base()
-		for _, path := range append(old.tree.Paths(), run.tree.Paths()...) {
-			a, b := old.tree.At(base, path), run.tree.At(base, path)
-			if !tree.Same(a, b, false) && tree.Same(a, b, true) {
-				s.volatile[path] = true
-			}
-		}
-		s.mu.Unlock()
-	}
-	return nil
-}
-
-// orders lists the ways to run the successful actors one after the other, with
-// every choice of the others among them.
-func (s *serials) orders(statuses []int) [][]int {
-	var must, may []int
-	for actor, status := range statuses {
-		if status == 0 {
-			must = append(must, actor)
-		} else {
-			may = append(may, actor)
-		}
-	}
-	var out [][]int
-	for bits := range 1 << len(may) {
-		set := slices.Clone(must)
-		for i, actor := range may {
-			if bits&(1<<i) != 0 {
-				set = append(set, actor)
-			}
-		}
-		out = append(out, permutations(set)...)
-	}
-	return out
-}
-
-func permutations(set []int) [][]int {
-	if len(set) == 0 {
-		return [][]int{{}}
-	}
-	var out [][]int
-	for i, first := range set {
-		rest := slices.Delete(slices.Clone(set), i, i+1)
-		for _, p := range permutations(rest) {
-			out = append(out, append([]int{first}, p...))
-		}
-	}
-	return out
 }
