@@ -78,7 +78,11 @@ func (s *scaffold) kill(a *trial.Actor) {
 // or before the first. How far it came here is tried first.
 func (s *serials) allowsDead(ctx context.Context, f *finalState) (bool, error) {
 	ends := statuses(f.outcomes)
+	tried := tried{most: s.most}
 	for _, order := range s.orders(ends) {
+		if err := tried.next(); err != nil {
+			return false, err
+		}
 		whole, err := s.get(ctx, sequence{order: order, dead: nobody})
 		if err != nil {
 			return false, err
@@ -90,6 +94,9 @@ func (s *serials) allowsDead(ctx context.Context, f *finalState) (bool, error) {
 			continue
 		}
 		for _, after := range nearest(f.did, whole.changes(f.dead)) {
+			if err := tried.next(); err != nil {
+				return false, err
+			}
 			part, err := s.get(ctx, sequence{order, f.dead, after})
 			if err != nil {
 				return false, err

@@ -22,6 +22,9 @@ type serials struct {
 	alike []*serial // all actors in turn, several times
 	other *serial   // … and the other way round
 
+	most      int        // orders that a state is held against
+	repeating sync.Mutex // held by who runs orders once more
+
 	mu       sync.Mutex
 	done     map[string]*serial
 	volatile map[string]bool // paths whose contents differ from run to run
@@ -36,10 +39,12 @@ type serial struct {
 	steps    [][]trial.Step // by actor, by the names on disk
 	outcomes map[int]trial.Outcome
 	outside  []string // names in the areas, in their order
+	ended    time.Time
+	repeated bool // it was run once more
 }
 
 func newSerials(r *Race) *serials {
-	return &serials{race: r, done: make(map[string]*serial), volatile: make(map[string]bool)}
+	return &serials{race: r, most: maxOrders, done: make(map[string]*serial), volatile: make(map[string]bool)}
 }
 
 // learn runs all actors one after the other, and again the other way round, to
@@ -107,7 +112,7 @@ func (s *serials) share() (changed bool) {
 // may be in one folder once and in two another time, so that trees are not held
 // against each other as strictly as those of the same second.
 func (s *serials) relearn(ctx context.Context) error {
-	if err := s.later(ctx); err != nil {
+	if err := later(ctx, s.began); err != nil {
 		return err
 	}
 	s.race.pattern = trial.Learn(nil) // what is left is wanted by the names on disk
@@ -135,16 +140,6 @@ func (s *serials) forget() {
 	clear(s.race.oracle.known)
 	clear(s.done)
 	clear(s.volatile)
-}
-
-// later waits until a time in seconds is another than it was at the beginning.
-func (s *serials) later(ctx context.Context) error {
-	select {
-	case <-time.After(time.Until(s.began.Add(trial.Apart))):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // steady says why two runs in the same order are no reference: a program that ends
@@ -238,6 +233,7 @@ func (s *serials) once(ctx context.Context, q sequence) (*serial, error) {
 		if err = dismiss(ctx, server, err); err != nil {
 			return err
 		}
+		run.ended = time.Now()
 		run.tree, err = stage.Tree(s.race.pattern)
 		return err
 	})
@@ -297,7 +293,11 @@ func (s *serials) turn(ctx context.Context, stage *trial.Stage, run *serial, act
 // tree: all of those that succeeded here, and perhaps some of those that were
 // refused, who end in it as they did here.
 func (s *serials) allows(ctx context.Context, statuses []int, got tree.Delta) (bool, error) {
+	tried := tried{most: s.most}
 	for _, order := range s.orders(statuses) {
+		if err := tried.next(); err != nil {
+			return false, err
+		}
 		run, err := s.get(ctx, sequence{order: order, dead: nobody})
 		if err != nil {
 			return false, err
