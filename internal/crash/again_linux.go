@@ -39,11 +39,8 @@ func (c *Crash) again() []trial.Case {
 	}
 	text := fmt.Sprintf("recovery: recorded from %d states, %d states generated, %d distinct; not from %d, in which it fails",
 		recorded, sum.Generated, sum.Distinct, skipped)
-	if sum.Left > 0 {
-		text += fmt.Sprintf("; %d left out, for they were too many", sum.Left)
-		c.log.Left(sum.Left)
-	}
-	c.log.Note("%s", text)
+	c.log.Note("%s%s", text, sum.omitted())
+	c.log.Left(sum.Left)
 	return cases
 }
 
@@ -74,7 +71,7 @@ func (c *Crash) crashed(r *take, most int) []trial.Case {
 
 func (n Counts) plus(m Counts) Counts {
 	return Counts{n.Operations + m.Operations, n.Generated + m.Generated, n.Distinct + m.Distinct,
-		n.Impossible + m.Impossible, n.Left + m.Left}
+		n.Impossible + m.Impossible, n.Left + m.Left, n.Untorn + m.Untorn}
 }
 
 // recovery records the next run from a state.

@@ -33,7 +33,13 @@ type Counts struct {
 	Generated  int
 	Distinct   int
 	Impossible int // that no disk can hold
-	Left       int // left out for being too many
+	// Left are candidates that were left out for being too many, at the least: with
+	// one its tears are. What they would have left, some state that was tried may
+	// hold, too.
+	Left int
+	// Untorn are places in long writes at which the program does not die: those that
+	// are tried lie evenly between them.
+	Untorn int
 }
 
 // enumeration collects distinct states.
@@ -73,7 +79,7 @@ func (e *enumeration) point(point int) {
 	e.pending = e.d.pending(point)
 	e.add(&State{Point: point})
 	if len(e.pending) > 0 {
-		e.losses(point, e.late())
+		e.losses(point, e.late(e.fresh(point)))
 	}
 	if point < len(e.d.rec.Events) {
 		e.within(point)
@@ -85,13 +91,22 @@ const mostSingles = 30_000
 
 // late are the events that can be lost, the latest of them where they are many:
 // the others had their turn at earlier points.
-func (e *enumeration) late() []int {
+func (e *enumeration) late(fresh bool) []int {
 	window := max(16, mostSingles/len(e.d.rec.Events))
 	if skipped := len(e.pending) - window; skipped > 0 {
-		e.counts.Left += 2 * skipped // lost alone, and kept alone
+		e.leave(skipped, fresh)
 		return e.pending[skipped:]
 	}
 	return e.pending
+}
+
+// leave counts what would have been lost alone and, where that is asked for, kept
+// alone.
+func (e *enumeration) leave(n int, kept bool) {
+	e.counts.Left += n
+	if kept {
+		e.counts.Left += n
+	}
 }
 
 // maxParts bounds how often one write is torn.
@@ -110,8 +125,9 @@ func (e *enumeration) within(point int) {
 	first := step - ev.Off%step
 	total := (ev.Len() - first + step - 1) / step
 	if total > maxParts {
-		e.counts.Left += int(total - maxParts)
-		step *= (total + maxParts - 1) / maxParts
+		each := (total + maxParts - 1) / maxParts
+		e.counts.Untorn += int(total - (total+each-1)/each)
+		step *= each
 	}
 	for part := first; part < ev.Len(); part += step {
 		e.add(&State{Point: point, Part: part})
@@ -147,7 +163,7 @@ func (e *enumeration) losses(point int, pending []int) {
 	}
 	e.namesFromTheEnd(point, pending, fresh)
 	if e.opts.Depth > 1 {
-		e.pairs(point, e.pending, fresh)
+		e.pairs(point, fresh)
 	}
 }
 

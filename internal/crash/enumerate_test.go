@@ -112,16 +112,50 @@ func TestPairs(t *testing.T) {
 
 // Too many pairs are counted, and the states are those of depth 1 and more.
 func TestPairsAreBounded(t *testing.T) {
-	var text strings.Builder
-	for i := range 42 {
-		fmt.Fprintf(&text, "write 3 %d x\n", i*sector)
-	}
-	d := script(t, text.String())
+	d := script(t, writes(42))
 	_, one := d.enumerate(Options{Model: Strict, Silent: true, Most: 1 << 20})
 	_, two := d.enumerate(Options{Model: Strict, Silent: true, Most: 1 << 20, Depth: 2})
 	if two.Left <= one.Left || two.Distinct <= one.Distinct || two.Generated > 8*mostPairs {
 		t.Errorf("depth 1: %+v, depth 2: %+v", one, two)
 	}
+}
+
+// What a cap cuts off is counted. Where a long write is torn is a choice, and is told
+// apart from that.
+func TestWhatIsLeftOut(t *testing.T) {
+	for text, want := range map[string]Counts{
+		writes(20):          {Operations: 20},
+		"fill 3 0 413695 x": {Operations: 1, Untorn: 50},
+		"fill 3 0 200000 x": {Operations: 1},
+	} {
+		_, got := script(t, text).enumerate(Options{Model: Strict, Silent: true, Most: 1 << 20})
+		want.Generated, want.Distinct, want.Impossible = got.Generated, got.Distinct, got.Impossible
+		if got != want {
+			t.Errorf("%.20s: %+v, not %+v", text, got, want)
+		}
+	}
+	if _, got := script(t, writes(20)).enumerate(Options{Model: Strict, Silent: true, Most: 5}); got.Distinct != 5 || got.Left == 0 {
+		t.Errorf("at most 5 states: %+v", got)
+	}
+	// The window holds 150 of 200 events. Behind them each point has one more that is
+	// not lost alone; at the end they are not kept alone, either.
+	e := &enumeration{d: script(t, writes(200))}
+	for point := 1; point <= 200; point++ {
+		e.pending = e.d.pending(point)
+		e.late(e.fresh(point))
+	}
+	if want := 50*51/2 + 50; e.counts.Left != want {
+		t.Errorf("%d left out of 200 events, not %d", e.counts.Left, want)
+	}
+}
+
+// writes are so many writes to one file, none of them synced.
+func writes(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "write 3 %d x\n", i*sector)
+	}
+	return text.String()
 }
 
 // linux and ext4 allow less, and what they allow strict does, too.

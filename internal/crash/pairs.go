@@ -10,10 +10,10 @@ const leastPairs = 120
 
 // pairs loses two events at once, and keeps two alone. Where they are too many, it
 // takes those of the latest events: the others had their turn at earlier points.
-func (e *enumeration) pairs(point int, pending []int, fresh bool) {
-	window := within(max(leastPairs, mostPairs/len(e.d.rec.Events)))
+func (e *enumeration) pairs(point int, fresh bool) {
+	pending, window := e.pending, eventsOf(max(leastPairs, mostPairs/len(e.d.rec.Events)))
 	if skipped := len(pending) - window; skipped > 0 {
-		e.counts.Left += 2 * (couples(len(pending)) - couples(window)) // lost, and kept alone
+		e.leave(couples(len(pending))-couples(window), fresh)
 		pending = pending[skipped:]
 	}
 	for k, i := range pending {
@@ -33,8 +33,8 @@ func (e *enumeration) pairs(point int, pending []int, fresh bool) {
 
 func couples(n int) int { return n * (n - 1) / 2 }
 
-// within is how many events have at most so many pairs.
-func within(pairs int) int {
+// eventsOf is how many events have at most so many pairs.
+func eventsOf(pairs int) int {
 	n := 1
 	for couples(n+1) <= pairs {
 		n++

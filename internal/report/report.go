@@ -25,12 +25,13 @@ type Report struct {
 
 // Coverage says how much was looked at.
 type Coverage struct {
-	Points    int  `json:"points"`    // operations at which something was tried
-	Planned   int  `json:"planned"`   // experiments
-	Ran       int  `json:"ran"`       // … that came to a verdict
-	Void      int  `json:"void"`      // … that did not take place
-	Unreached int  `json:"unreached"` // … whose point did not come in their run
-	Complete  bool `json:"complete"`  // nothing was planned that did not run
+	Points    int `json:"points"`    // operations at which something was tried
+	Planned   int `json:"planned"`   // experiments
+	Ran       int `json:"ran"`       // … that came to a verdict
+	Void      int `json:"void"`      // … that did not take place
+	Unreached int `json:"unreached"` // … whose point did not come in their run
+	// Complete: nothing was planned that did not run, or left out for being too many.
+	Complete bool `json:"complete"`
 	// Scope says in the experiment's own words what was covered: "all 134
 	// schedules with at most 2 preemptions".
 	Scope string `json:"scope,omitempty"`

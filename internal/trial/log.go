@@ -3,6 +3,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,7 +44,8 @@ func (l *Log) Plan(cases []Case) []Case {
 // Nothing says why there are no cases.
 func (l *Log) Nothing(why string) { l.coverage.Why = why }
 
-// Left says how many states or the like were not tried, for they were too many.
+// Left says how many states or the like, at the least, were not tried, for they
+// were too many. A part of them is no answer.
 func (l *Log) Left(n int) { l.left += n }
 
 // Result notes a case that came to no verdict, and reports whether it did not.
@@ -115,9 +117,10 @@ func (l *Log) Report(experiment, command string, interrupted error) *report.Repo
 	c := l.coverage
 	c.Points = len(l.points)
 	if l.left > 0 {
-		c.Scope = fmt.Sprintf("%d of %d states, the others being too many", c.Ran, c.Ran+l.left)
+		c.Scope = fmt.Sprintf("%d states, and more are left", c.Ran)
+		c.Why = cmp.Or(c.Why, fmt.Sprintf("too many: at least %d candidates for more were left out; a shorter run has fewer", l.left))
 	}
-	c.Complete = interrupted == nil && c.Void == 0 && c.Ran+c.Unreached == c.Planned
+	c.Complete = interrupted == nil && c.Void == 0 && l.left == 0 && c.Ran+c.Unreached == c.Planned
 	if interrupted != nil {
 		c.Why = "interrupted"
 	}
