@@ -114,7 +114,7 @@ func (e *experiment) race(std streams, args []string, opts race.Options) error {
 			return usagef("--only %q: %w", e.only, err)
 		}
 	}
-	opts.Jobs = e.spec.Jobs
+	opts.Jobs, opts.Ignores = e.spec.Jobs, len(e.spec.Ignore) > 0
 	ctx, stop := interruptible()
 	defer stop()
 	r, err := e.explore(ctx, programs, opts)

@@ -11,7 +11,6 @@ import (
 
 	"faultlab/internal/op"
 	"faultlab/internal/rule"
-	"faultlab/internal/tree"
 	"faultlab/internal/trial"
 	"faultlab/internal/verdict"
 )
@@ -138,53 +137,6 @@ func found(v verdict.Verdict, cause, detail string) judgement {
 	return judgement{Verdict: v, Finding: true, Cause: cause, Detail: detail}
 }
 
-// finalState is what a play that ended by itself has left.
-type finalState struct {
-	tree     tree.Delta
-	outcomes []trial.Outcome
-	checked  bool // by the user's oracle
-	dead     int  // who was killed; nobody where none was
-	did      int  // … and how many changes it had done by then
-}
-
-// judge asks the oracles, the plainest first. Where it comes to no verdict, the
-// state that was left is to be compared with those of the serial runs. A check may
-// ask the server; without one its files are looked at when it has ended.
-func (p *play) judge(stage *trial.Stage, outcomes []trial.Outcome) (judgement, *finalState, error) {
-	if j := p.plain(p, outcomes); j.Finding {
-		return j, nil, nil
-	}
-	if !stage.Checked() {
-		if err := p.dismiss(); err != nil {
-			return judgement{}, nil, err
-		}
-	}
-	got, err := stage.Tree(p.pattern)
-	if err != nil {
-		return judgement{}, nil, err
-	}
-	s := &finalState{tree: got, outcomes: outcomes, checked: stage.Checked()}
-	s.dead, s.did = p.dead()
-	// What the server keeps in its memory is seen by a check only.
-	if j, ok := p.oracle.get(s); ok && p.server == nil {
-		return j, nil, nil
-	}
-	check, err := stage.Check(p.ctx, words(outcomes))
-	switch {
-	case err != nil:
-		return judgement{}, nil, err
-	case !check.Ran:
-		return judgement{}, s, nil
-	}
-	j := judgement{Verdict: verdict.Tolerated}
-	if check.Status() != 0 || check.Hang != "" {
-		j = found(verdict.Violated, "the check fails"+trial.LastLine(check.Text()+check.Hang),
-			howTheyEnded(outcomes))
-	}
-	p.oracle.put(s, j)
-	return j, nil, p.dismiss()
-}
-
 // plain finds what needs no look at the tree.
 func (r *Race) plain(p *play, outcomes []trial.Outcome) judgement {
 	ends := howTheyEnded(outcomes)
@@ -262,95 +214,6 @@ func (r *Race) critical(o *op.Op) bool {
 // onPath reports whether one of an operation's names matches a glob, as in a rule.
 func onPath(glob string, o *op.Op) bool {
 	return o.Path != "" && rule.OnPath(glob, o.Path) || o.To != "" && rule.OnPath(glob, o.To)
-}
-
-// oracle judges final states, each different one once.
-type oracle struct {
-	race  *Race
-	known map[string]judgement
-}
-
-// get is the judgement of a state that was seen before.
-func (c *oracle) get(s *finalState) (judgement, bool) {
-	c.race.mu.Lock()
-	defer c.race.mu.Unlock()
-	j, ok := c.known[s.key()]
-	return j, ok
-}
-
-func (c *oracle) put(s *finalState, j judgement) {
-	c.race.mu.Lock()
-	defer c.race.mu.Unlock()
-	c.known[s.key()] = j
-}
-
-// judge compares a state with those after some order one after the other, in which
-// the rules fire, too.
-func (c *oracle) judge(ctx context.Context, s *finalState) (judgement, error) {
-	j := judgement{Verdict: verdict.Tolerated}
-	ends := statuses(s.outcomes)
-	ok, err := c.race.serial.permitted(ctx, s)
-	if err == nil && !ok {
-		if err = c.race.serial.again(ctx); err == nil {
-			ok, err = c.race.serial.permitted(ctx, s)
-		}
-	}
-	if err != nil {
-		return j, err
-	}
-	if !ok {
-		j = found(verdict.Raced, c.cause(ctx, ends, s.tree), howTheyEnded(s.outcomes))
-	}
-	c.put(s, j)
-	return j, nil
-}
-
-// cause says how the tree differs from the one after some order.
-func (c *oracle) cause(ctx context.Context, ends []int, got tree.Delta) string {
-	var paths []string
-	for _, order := range c.race.serial.orders(ends) {
-		run, err := c.race.serial.get(ctx, sequence{order: order, dead: nobody})
-		if err != nil || len(order) == 0 {
-			continue
-		}
-		for _, path := range append(run.tree.Paths(), got.Paths()...) {
-			if !slices.Contains(paths, path) && !c.race.same(tree.Delta{path: run.tree[path]}, tree.Delta{path: got[path]}, nil) {
-				paths = append(paths, path)
-			}
-		}
-	}
-	if len(paths) == 0 {
-		return "no order one after the other ends like this"
-	}
-	slices.Sort(paths)
-	return "no order one after the other leaves the tree like this: " + strings.Join(paths[:min(len(paths), 4)], ", ")
-}
-
-func words(outcomes []trial.Outcome) []string {
-	var out []string
-	for _, o := range outcomes {
-		if o.ByRule {
-			out = append(out, "killed")
-		} else {
-			out = append(out, fmt.Sprint(o.Status()))
-		}
-	}
-	return out
-}
-
-func (s *finalState) key() string {
-	var b strings.Builder
-	for _, o := range s.outcomes {
-		fmt.Fprintf(&b, "%d %v\n", o.Status(), o.ByRule)
-		if s.checked { // only a check can tell by what was printed
-			fmt.Fprintf(&b, "%q %q\n", o.Stdout, o.Stderr)
-		}
-	}
-	for _, path := range s.tree.Paths() {
-		e := s.tree[path]
-		fmt.Fprintf(&b, "%s %d %o %x\n", path, e.Kind, e.Perm, e.Sum)
-	}
-	return b.String()
 }
 
 // howTheyEnded is each actor's exit status, and what a failed one said last.

@@ -34,6 +34,7 @@ type Options struct {
 	Full         bool          // at every operation, and in orders that differ in nothing, too
 	CrashAny     bool          // one actor may be killed, before any of its operations
 	Samples      int           // beyond the bound, by chance
+	Ignores      bool          // some paths of the tree do not count, though a check may look at them
 	Fill         bool          // as many as MaxSchedules leaves
 	Seed         uint64        // of the chance
 	KeepGoing    bool          // do not stop at the first finding

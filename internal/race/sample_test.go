@@ -3,8 +3,6 @@ package race
 import (
 	"slices"
 	"testing"
-
-	"faultlab/internal/trial"
 )
 
 // TestSamples finds beyond the bound what is not within it, the same with the same
@@ -52,10 +50,7 @@ func TestNamesOfATimeAreOne(t *testing.T) {
 // What varies from second to second is known after relearning, and what varied under
 // names that are not canonical any more is forgotten.
 func TestRelearnedContentsVary(t *testing.T) {
-	r := newTestRace(t, "", Options{})
-	for range 2 {
-		r.programs = append(r.programs, trial.Program{Path: "/bin/sh", Args: []string{"sh", "-c", "date +%s >now; echo here >>log"}})
-	}
+	r := newTestRace(t, "", Options{}).twice("date +%s >now; echo here >>log")
 	if err := r.learn(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -314,20 +314,17 @@ func (s *serials) equal(run *serial, statuses []int, got tree.Delta, dead int) b
 	if !run.matches(statuses, dead) {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.race.same(run.tree, got, s.volatile)
+	return len(s.differing(run.tree, got)) == 0
 }
 
-// same compares two trees that differ from the base by these.
-func (r *Race) same(a, b tree.Delta, volatile map[string]bool) bool {
-	base := r.runner.Base()
-	for _, path := range append(a.Paths(), b.Paths()...) {
-		if !tree.Same(a.At(base, path), b.At(base, path), volatile[path]) {
-			return false
-		}
-	}
-	return true
+// differing lists where two trees that differ from the base by these are not alike.
+func (s *serials) differing(a, b tree.Delta) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	base := s.race.runner.Base()
+	return slices.DeleteFunc(append(a.Paths(), b.Paths()...), func(path string) bool {
+		return tree.Same(a.At(base, path), b.At(base, path), s.volatile[path])
+	})
 }
 
 // get runs an order once.

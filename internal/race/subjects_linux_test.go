@@ -28,7 +28,13 @@ func long() bool { return os.Getenv("FAULTLAB_LONG") == "1" }
 // a line of words, in a tree that the setup makes.
 func newTestRace(t *testing.T, setup string, opts Options, commands ...string) *Race {
 	t.Helper()
-	runner, err := trial.New(t.Context(), trial.Spec{Program: "/bin/sh", Setup: setup, Timeout: 30 * time.Second, Jobs: 2})
+	return newRaceOf(t, trial.Spec{Setup: setup}, opts, commands...)
+}
+
+func newRaceOf(t *testing.T, spec trial.Spec, opts Options, commands ...string) *Race {
+	t.Helper()
+	spec.Program, spec.Timeout, spec.Jobs = "/bin/sh", 30*time.Second, 2
+	runner, err := trial.New(t.Context(), spec)
 	if shim.IsVoid(err) && strings.Contains(err.Error(), "faultfs doctor") && os.Getenv("FAULTLAB_REQUIRE") == "" {
 		t.Skip(err)
 	}
@@ -52,6 +58,14 @@ func newTestRace(t *testing.T, setup string, opts Options, commands ...string) *
 	}
 	opts.Jobs = 2
 	return New(runner, programs, opts)
+}
+
+// twice has two actors run one command of the shell's.
+func (r *Race) twice(command string) *Race {
+	for range 2 {
+		r.programs = append(r.programs, trial.Program{Path: "/bin/sh", Args: []string{"sh", "-c", command}})
+	}
+	return r
 }
 
 const zero = "echo 0 >count; "
@@ -113,10 +127,7 @@ func TestMendedLocksHold(t *testing.T) {
 
 // A random name in the temporary folder is another one in each play.
 func TestRandomNamesOutside(t *testing.T) {
-	r := newTestRace(t, "", Options{Preemptions: 1})
-	for range 2 {
-		r.programs = append(r.programs, trial.Program{Path: "/bin/sh", Args: []string{"sh", "-c", "rm $(mktemp); echo x >>log"}})
-	}
+	r := newTestRace(t, "", Options{Preemptions: 1}).twice("rm $(mktemp); echo x >>log")
 	findings, err := r.Explore(t.Context())
 	if s := r.Stats(); err != nil || len(findings) > 0 || s.Departed > 0 || s.Schedules < 2 {
 		t.Fatalf("%v in %+v (%v), want none, and no order departed from", findings, s, err)
