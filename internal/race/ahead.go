@@ -4,6 +4,7 @@ package race
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -92,7 +93,13 @@ func (a *ahead) begin(t task) *playing {
 
 // persist plays a schedule again that a signal had disturbed, or that departed.
 func (r *Race) persist(ctx context.Context, t task) (o outcome) {
-	_ = trial.Persist(ctx, func() error { o = r.once(ctx, t.director()); return o.err })
+	_ = trial.Persist(ctx, func() error {
+		o = r.once(ctx, t.director())
+		if errors.As(o.err, new(endless)) {
+			return nil
+		}
+		return o.err
+	})
 	return o
 }
 

@@ -130,17 +130,11 @@ func (r *Race) rulesOf(letter byte) []rule.Rule {
 	return out
 }
 
-// maxMoves bounds one schedule.
-const maxMoves = 5000
-
-// run lets one actor move at a time until all have ended. How long that may take
-// is told in runs: each actor has what it would have alone.
+// run lets one actor move at a time until all have ended.
 func (p *play) run() error {
-	limit := time.Duration(len(p.actors)) * p.runner.Timeout()
-	for began := time.Now(); len(p.moves) < maxMoves; {
-		if time.Since(began) > limit {
-			p.over = fmt.Sprintf("the actors do not end within %v together", limit)
-			return nil
+	for began := time.Now(); ; {
+		if far, cure := p.far(began); far != "" {
+			return p.breakOff(far, cure)
 		}
 		switch err := p.settle(); {
 		case errors.Is(err, errLate):
@@ -167,8 +161,6 @@ func (p *play) run() error {
 			p.move(&n, w)
 		}
 	}
-	p.over = fmt.Sprintf("%d operations and no end", maxMoves)
-	return nil
 }
 
 // Why a play is broken off without a verdict of its own.

@@ -49,6 +49,7 @@ type Race struct {
 	programs []trial.Program
 	pattern  *trial.Pattern
 	rules    []rule.Rule
+	most     int // moves of one schedule
 	serial   *serials
 
 	mu     sync.Mutex
@@ -76,7 +77,7 @@ type Stats struct {
 
 // New prepares an exploration of programs that act on the runner's tree.
 func New(r *trial.Runner, programs []trial.Program, opts Options) *Race {
-	race := &Race{Options: opts, runner: r, programs: programs, rules: opts.Rules, known: make(shared), fired: make(map[string]bool)}
+	race := &Race{Options: opts, runner: r, programs: programs, rules: opts.Rules, most: maxMoves, known: make(shared), fired: make(map[string]bool)}
 	if r.Serves() {
 		race.served = make(served)
 	}
