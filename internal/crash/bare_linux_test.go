@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -43,8 +44,9 @@ func TestBareKillsAreForetold(t *testing.T) {
 			foretold := deaths(t, c)
 			_, whole := killed(t, c, w.script, -1)
 			seen := make(map[string]bool)
+			chance := seeded(t)
 			for range kills {
-				after := rand.IntN(whole + 1)
+				after := chance.IntN(whole + 1)
 				got, _ := killed(t, c, w.script, after)
 				key := c.wording(got)
 				if _, known := foretold[key]; !known {
@@ -55,6 +57,18 @@ func TestBareKillsAreForetold(t *testing.T) {
 			t.Logf("%d kills left %d of %d trees", kills, len(seen), len(foretold))
 		})
 	}
+}
+
+// seeded is chance that FAULTLAB_SEED repeats, as far as the kernel's own does not
+// matter.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if n, err := strconv.ParseUint(os.Getenv("FAULTLAB_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	t.Logf("FAULTLAB_SEED=%d chooses the same moments", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // deaths are the trees that the program's death alone can leave.
