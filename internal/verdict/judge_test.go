@@ -62,87 +62,103 @@ func namesOf(paths ...string) []Name {
 	return out
 }
 
+// What the rows of judged are made of.
+var (
+	wholeTree   = saver().Once.Tree
+	lockLeft    = with("run.lock", "")
+	nextLitters = Next{Run: Run{0, also(wholeTree, "run.lock", "")}}
+	nextTears   = Next{Run: Run{0, with("state", "ne")}}
+)
+
+// nextSays is a next run that fails, and prints something.
+func nextSays(text string) Next { return Next{Run: Run{3, lockLeft}, Output: text} }
+
+func leaving(f Faulted, paths ...string) Faulted { f.Names = namesOf(paths...); return f }
+
+// unable is f where the experiment kept it from removing paths.
+func unable(f Faulted, paths ...string) Faulted { f.Stuck = paths; return f }
+
+func ended(f Faulted) Faulted { f.Done = true; return f }
+
+func checking(f Faulted, fails bool) Faulted {
+	f.Check = Check{Given: true, Failed: fails, Output: "bad\n"}
+	return f
+}
+
+// crying is f where the check fails and prints something.
+func crying(f Faulted, text string) Faulted { f.Check = Check{true, true, text}; return f }
+
+// judged are faults in saver, and what is said of them.
+var judged = []struct {
+	name    string
+	f       Faulted
+	verdict Verdict
+	finding bool
+	cause   string
+}{
+	{"over time", Faulted{Hang: "does not end within 1s"}, Hang, true, "does not end within 1s"},
+	{"a descendant", Faulted{Orphans: []string{"12 sleep", "13 sleep"}}, Orphan, true, "a process lives on: sleep"},
+	{"outside", Faulted{Escapes: []string{"/etc/x"}}, Escape, true, "writes outside the tree: /etc/x"},
+	{"the check", checking(Faulted{Run: Run{0, wholeTree}, Next: done()}, true), Violated, true, "the check fails: bad"},
+	{"no harm", Faulted{Run: Run{0, wholeTree}, Next: Next{Run: Run{4, wholeTree}}}, Tolerated, false, ""},
+	{"litter and success", Faulted{Run: Run{0, also(wholeTree, "tmp", "x")}}, Litter, true, "left behind, and not cleared by the next run: tmp"},
+	{"swallowed", Faulted{Run: Run{0, nil}}, Silent, true, "ends with status 0 as if all were well, but log is as before, state is as before"},
+	{"half of it, swallowed", Faulted{Run: Run{0, also(with("state", ""), "log", "12")}}, Silent, true, "ends with status 0 as if all were well, but state is empty"},
+	{"swallowed, the check holds", checking(Faulted{Run: Run{0, nil}}, false), Differs, false, ""},
+	{"sync", Faulted{Run: Run{0, wholeTree}, SyncLost: "state"}, Silent, true, "a failed sync is reported as success: state"},
+	{"sync, the check holds", checking(Faulted{Run: Run{0, wholeTree}, SyncLost: "state"}, false), Differs, false, ""},
+	{"sync and litter", Faulted{Run: Run{0, also(wholeTree, "tmp", "x")}, SyncLost: "state"}, Silent, true, ""},
+	{"sync and litter, the check holds", checking(Faulted{Run: Run{0, also(wholeTree, "tmp", "x")}, SyncLost: "state"}, false), Litter, true, ""},
+
+	{"in the way", leaving(erring(lockLeft, nextSays("open /x/run.lock: file exists")), "run.lock"), Refused, true, "run.lock is left behind and blocks the next run, which names it"},
+	{"in the way, killed", leaving(killed(lockLeft, nextSays("open /x/run.lock: file exists")), "run.lock"), Refused, false, ""},
+	{"in the way, stuck", unable(leaving(erring(lockLeft, nextSays("run.lock")), "run.lock"), "run.lock"), Refused, false, ""},
+	{"in the way, other stuck", unable(leaving(erring(lockLeft, nextSays("run.lock")), "run.lock"), "tmp"), Refused, true, ""},
+	{"wedged", leaving(erring(lockLeft, nextSays("another one runs")), "run.lock"), Wedged, true, "the next run fails without saying what is in its way; left behind: run.lock"},
+	{"wedged, killed", leaving(killed(lockLeft, nextSays("another one runs")), "run.lock"), Wedged, true, ""},
+	{"wedged, stuck", unable(leaving(erring(lockLeft, nextSays("busy")), "run.lock"), "run.lock"), Wedged, true, ""},
+	{"names what is not left", erring(nil, nextSays("run.lock: file exists")), Wedged, true, ""},
+
+	{"rolled back", erring(nil, done()), RolledBack, false, ""},
+	{"rolled back, killed", killed(nil, done()), RolledBack, false, ""},
+	{"healed", erring(with("tmp", "x"), done()), Healed, false, ""},
+	{"complete, reported as failed", erring(wholeTree, Next{Run: Run{4, wholeTree}}), Healed, false, ""},
+	{"complete but for litter", erring(also(wholeTree, "tmp", ""), Next{Run: Run{4, also(wholeTree, "tmp", "")}}), Litter, true, ""},
+	{"complete, and mended by the next", killed(also(wholeTree, "log", "1?"), Next{Run: Run{4, wholeTree}}), Healed, false, ""},
+	{"complete, and done again", erring(wholeTree, done()), Healed, false, ""},
+	{"complete, and torn by the next", erring(wholeTree, Next{Run: Run{4, with("state", "")}}), Torn, true, ""},
+	{"complete, and the next is not the second", erring(wholeTree, Next{Run: Run{1, wholeTree}}), Wedged, true, ""},
+	{"incomplete, and nothing to do", erring(with("state", "new"), Next{Run: Run{4, with("state", "new")}}), Wedged, true, ""},
+	{"litter", erring(lockLeft, nextLitters), Litter, true, "left behind, and not cleared by the next run: run.lock"},
+	{"litter, killed", killed(lockLeft, nextLitters), Litter, false, ""},
+	{"litter, stuck", unable(erring(lockLeft, nextLitters), "run.lock"), Litter, false, ""},
+	{"litter, other stuck", unable(erring(lockLeft, nextLitters), "state"), Litter, true, ""},
+	{"torn", erring(with("state", "ne"), nextTears), Torn, true, "state: neither old nor new, and the next run does not mend it"},
+	{"torn, killed", killed(with("state", "ne"), nextTears), Torn, true, ""},
+	{"torn, the check holds", checking(erring(with("state", "ne"), nextTears), false), Differs, false, ""},
+	{"nothing left, and the next differs", erring(nil, nextTears), Differs, false, ""},
+	{"log grown", erring(with("tmp", ""), Next{Run: Run{0, tree.Delta{"state": file("new"), "log": grown("1+12")}}}), Differs, false, ""},
+	{"log overwritten", erring(with("tmp", ""), Next{Run: Run{0, tree.Delta{"state": file("new"), "log": file("2")}}}), Torn, true, ""},
+	{"nothing done", erring(nil, Next{}), Differs, false, ""},
+
+	{"own next", erring(with("state", ""), Next{Own: true}), Healed, false, ""},
+	{"own next, lost", ended(killed(nil, Next{Own: true})), Lost, true, "the program had ended with success, and what it had done is gone"},
+	{"own next, half lost", ended(killed(nil, Next{Own: true, Run: Run{0, with("state", "new")}})), Lost, true, ""},
+	{"own next, all there", ended(killed(wholeTree, Next{Own: true, Run: Run{0, wholeTree}})), Healed, false, ""},
+	{"own next, not done", killed(nil, Next{Own: true}), RolledBack, false, ""},
+	{"own next, changed on", ended(killed(wholeTree, Next{Own: true, Run: Run{0, also(wholeTree, "state", "newer")}})), Healed, false, ""},
+	{"the program again", ended(killed(nil, Next{})), Differs, false, ""},
+	{"lost, and the next fails", ended(killed(nil, Next{Own: true, Run: Run{1, nil}})), Wedged, true, ""},
+	{"lost, the check holds", checking(ended(killed(nil, Next{Own: true})), false), RolledBack, false, ""},
+	{"lost, the check says so", crying(killed(wholeTree, Next{Own: true}), "found 3\nlost: key\n"), Lost, true, "what had been acknowledged is not there"},
+	{"lost, not said last", crying(killed(wholeTree, Next{Own: true}), "lost: key\nbad\n"), Violated, true, "the check fails: bad"},
+	{"lost, a word of another", crying(killed(wholeTree, Next{Own: true}), "lost+found\n"), Violated, true, ""},
+	{"own next fails", leaving(erring(lockLeft, Next{Own: true, Run: Run{1, nil}}), "run.lock"), Wedged, true, ""},
+}
+
 func TestJudge(t *testing.T) {
 	t.Parallel()
-	whole := saver().Once.Tree
-	lock := with("run.lock", "")
-	says := func(text string) Next { return Next{Run: Run{3, lock}, Output: text} }
-	left := func(f Faulted, paths ...string) Faulted { f.Names = namesOf(paths...); return f }
-	stuck := func(f Faulted, paths ...string) Faulted { f.Stuck = paths; return f }
-	checked := func(f Faulted, fails bool) Faulted {
-		f.Check = Check{Given: true, Failed: fails, Output: "bad\n"}
-		return f
-	}
-	lost := func(f Faulted, says string) Faulted { f.Check = Check{true, true, says}; return f }
-	done0 := func(f Faulted) Faulted { f.Done = true; return f }
-	littered := Next{Run: Run{0, also(whole, "run.lock", "")}}
-	tornNext := Next{Run: Run{0, with("state", "ne")}}
-	for _, test := range []struct {
-		name    string
-		f       Faulted
-		verdict Verdict
-		finding bool
-		cause   string
-	}{
-		{"over time", Faulted{Hang: "does not end within 1s"}, Hang, true, "does not end within 1s"},
-		{"a descendant", Faulted{Orphans: []string{"12 sleep", "13 sleep"}}, Orphan, true, "a process lives on: sleep"},
-		{"outside", Faulted{Escapes: []string{"/etc/x"}}, Escape, true, "writes outside the tree: /etc/x"},
-		{"the check", checked(Faulted{Run: Run{0, whole}, Next: done()}, true), Violated, true, "the check fails: bad"},
-		{"no harm", Faulted{Run: Run{0, whole}, Next: Next{Run: Run{4, whole}}}, Tolerated, false, ""},
-		{"litter and success", Faulted{Run: Run{0, also(whole, "tmp", "x")}}, Litter, true, "left behind, and not cleared by the next run: tmp"},
-		{"swallowed", Faulted{Run: Run{0, nil}}, Silent, true, "ends with status 0 as if all were well, but log is as before, state is as before"},
-		{"half of it, swallowed", Faulted{Run: Run{0, also(with("state", ""), "log", "12")}}, Silent, true, "ends with status 0 as if all were well, but state is empty"},
-		{"swallowed, the check holds", checked(Faulted{Run: Run{0, nil}}, false), Differs, false, ""},
-		{"sync", Faulted{Run: Run{0, whole}, SyncLost: "state"}, Silent, true, "a failed sync is reported as success: state"},
-		{"sync, the check holds", checked(Faulted{Run: Run{0, whole}, SyncLost: "state"}, false), Differs, false, ""},
-		{"sync and litter", Faulted{Run: Run{0, also(whole, "tmp", "x")}, SyncLost: "state"}, Silent, true, ""},
-		{"sync and litter, the check holds", checked(Faulted{Run: Run{0, also(whole, "tmp", "x")}, SyncLost: "state"}, false), Litter, true, ""},
-
-		{"in the way", left(erring(lock, says("open /x/run.lock: file exists")), "run.lock"), Refused, true, "run.lock is left behind and blocks the next run, which names it"},
-		{"in the way, killed", left(killed(lock, says("open /x/run.lock: file exists")), "run.lock"), Refused, false, ""},
-		{"in the way, stuck", stuck(left(erring(lock, says("run.lock")), "run.lock"), "run.lock"), Refused, false, ""},
-		{"in the way, other stuck", stuck(left(erring(lock, says("run.lock")), "run.lock"), "tmp"), Refused, true, ""},
-		{"wedged", left(erring(lock, says("another one runs")), "run.lock"), Wedged, true, "the next run fails without saying what is in its way; left behind: run.lock"},
-		{"wedged, killed", left(killed(lock, says("another one runs")), "run.lock"), Wedged, true, ""},
-		{"wedged, stuck", stuck(left(erring(lock, says("busy")), "run.lock"), "run.lock"), Wedged, true, ""},
-		{"names what is not left", erring(nil, says("run.lock: file exists")), Wedged, true, ""},
-
-		{"rolled back", erring(nil, done()), RolledBack, false, ""},
-		{"rolled back, killed", killed(nil, done()), RolledBack, false, ""},
-		{"healed", erring(with("tmp", "x"), done()), Healed, false, ""},
-		{"complete, reported as failed", erring(whole, Next{Run: Run{4, whole}}), Healed, false, ""},
-		{"complete but for litter", erring(also(whole, "tmp", ""), Next{Run: Run{4, also(whole, "tmp", "")}}), Litter, true, ""},
-		{"complete, and mended by the next", killed(also(whole, "log", "1?"), Next{Run: Run{4, whole}}), Healed, false, ""},
-		{"complete, and done again", erring(whole, done()), Healed, false, ""},
-		{"complete, and torn by the next", erring(whole, Next{Run: Run{4, with("state", "")}}), Torn, true, ""},
-		{"complete, and the next is not the second", erring(whole, Next{Run: Run{1, whole}}), Wedged, true, ""},
-		{"incomplete, and nothing to do", erring(with("state", "new"), Next{Run: Run{4, with("state", "new")}}), Wedged, true, ""},
-		{"litter", erring(lock, littered), Litter, true, "left behind, and not cleared by the next run: run.lock"},
-		{"litter, killed", killed(lock, littered), Litter, false, ""},
-		{"litter, stuck", stuck(erring(lock, littered), "run.lock"), Litter, false, ""},
-		{"litter, other stuck", stuck(erring(lock, littered), "state"), Litter, true, ""},
-		{"torn", erring(with("state", "ne"), tornNext), Torn, true, "state: neither old nor new, and the next run does not mend it"},
-		{"torn, killed", killed(with("state", "ne"), tornNext), Torn, true, ""},
-		{"torn, the check holds", checked(erring(with("state", "ne"), tornNext), false), Differs, false, ""},
-		{"nothing left, and the next differs", erring(nil, tornNext), Differs, false, ""},
-		{"log grown", erring(with("tmp", ""), Next{Run: Run{0, tree.Delta{"state": file("new"), "log": grown("1+12")}}}), Differs, false, ""},
-		{"log overwritten", erring(with("tmp", ""), Next{Run: Run{0, tree.Delta{"state": file("new"), "log": file("2")}}}), Torn, true, ""},
-		{"nothing done", erring(nil, Next{}), Differs, false, ""},
-
-		{"own next", erring(with("state", ""), Next{Own: true}), Healed, false, ""},
-		{"own next, lost", done0(killed(nil, Next{Own: true})), Lost, true, "the program had ended with success, and what it had done is gone"},
-		{"own next, half lost", done0(killed(nil, Next{Own: true, Run: Run{0, with("state", "new")}})), Lost, true, ""},
-		{"own next, all there", done0(killed(whole, Next{Own: true, Run: Run{0, whole}})), Healed, false, ""},
-		{"own next, not done", killed(nil, Next{Own: true}), RolledBack, false, ""},
-		{"own next, changed on", done0(killed(whole, Next{Own: true, Run: Run{0, also(whole, "state", "newer")}})), Healed, false, ""},
-		{"the program again", done0(killed(nil, Next{})), Differs, false, ""},
-		{"lost, and the next fails", done0(killed(nil, Next{Own: true, Run: Run{1, nil}})), Wedged, true, ""},
-		{"lost, the check holds", checked(done0(killed(nil, Next{Own: true})), false), RolledBack, false, ""},
-		{"lost, the check says so", lost(killed(whole, Next{Own: true}), "found 3\nlost: key\n"), Lost, true, "what had been acknowledged is not there"},
-		{"lost, not said last", lost(killed(whole, Next{Own: true}), "lost: key\nbad\n"), Violated, true, "the check fails: bad"},
-		{"lost, a word of another", lost(killed(whole, Next{Own: true}), "lost+found\n"), Violated, true, ""},
-		{"own next fails", left(erring(lock, Next{Own: true, Run: Run{1, nil}}), "run.lock"), Wedged, true, ""},
-	} {
+	for _, test := range judged {
 		j := Judge(saver(), test.f)
 		if j.Verdict != test.verdict || j.Finding != test.finding {
 			t.Errorf("%s: %v %v, not %v %v (%s)", test.name, j.Verdict, j.Finding, test.verdict, test.finding, j.Detail)
