@@ -8,11 +8,14 @@
 //	left       the tree that a state leaves, and its key                tree
 //	Models     which losses a kind of disk allows                       models
 //	enumerate  all states within bounds, each content once              enumerate
+//	pairs      two losses at once                                       pairs
 //	Term       how a state is written down, and read back               choice
 //	build      a state made of a copy of the base                       build
+//	dress      modes and attributes of what was built                   dress
 //	Crash      the experiment                                           crash, judge
+//	again      a crash in the recovery from a crash                     again
 //	AckedCheck a check of what was acknowledged                         acked
-//	leave      a state in a directory, and one taken from there         keep
+//	keep       a state in a directory, and one taken from there         keep
 package crash
 
 import (
@@ -313,18 +316,6 @@ func (c *Crash) note(t *take) {
 	}
 	c.log.Note("%s%s", text, n.omitted())
 	c.log.Left(n.Left)
-}
-
-// omitted says what was not tried.
-func (n Counts) omitted() string {
-	text := ""
-	if n.Untorn > 0 {
-		text += fmt.Sprintf("; within long writes %d more places, between those that were tried", n.Untorn)
-	}
-	if n.Left > 0 {
-		text += fmt.Sprintf("; at least %d candidates left out, for they were too many", n.Left)
-	}
-	return text
 }
 
 func (c *Crash) newCase(t *take, s *State) trial.Case {

@@ -3,6 +3,8 @@
 package crash
 
 import (
+	"fmt"
+
 	"faultlab/internal/record"
 )
 
@@ -40,6 +42,18 @@ type Counts struct {
 	// Untorn are places in long writes at which the program does not die: those that
 	// are tried lie evenly between them.
 	Untorn int
+}
+
+// omitted says what was not tried.
+func (n Counts) omitted() string {
+	text := ""
+	if n.Untorn > 0 {
+		text += fmt.Sprintf("; within long writes %d more places, between those that were tried", n.Untorn)
+	}
+	if n.Left > 0 {
+		text += fmt.Sprintf("; at least %d candidates left out, for they were too many", n.Left)
+	}
+	return text
 }
 
 // enumeration collects distinct states.

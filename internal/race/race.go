@@ -5,11 +5,25 @@
 // a bound on preemptions.
 //
 //	resource   what the order of two operations can matter for
+//	areas      the places outside the tree where actors may meet
 //	explore    which orders are left to try
+//	sample     orders by chance, beyond the bound
+//	ahead      branches that will be asked for soon, played meanwhile
+//	once       one order, played and judged
 //	play       one run in one order
+//	gate       where an operation waits for its turn
+//	settle     when nothing moves any more, and the next turn is given
+//	threads    which of an actor's threads is which
+//	poll       an actor that looks at the same thing again: its turn is over
+//	death      an actor that is killed before an operation
+//	endless    a play that has gone on for too long
+//	serve      the helper that the actors ask
+//	oracle     what is right by itself: the check, and what overlaps
 //	serial     the runs one after the other, which say what is right
+//	order      how many of these a state is held against
 //	choice     an order in words: the switches that nature would not have made
 //	lanes      an order as people read it
+//	report     an exploration in words, and one order once more
 package race
 
 import (

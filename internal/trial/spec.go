@@ -7,10 +7,20 @@
 //	Spec      what is run, on which tree                               spec
 //	Runner    owns the scratch space and does one Case at a time,
 //	          as often in parallel as there are jobs                   runner
+//	subject   one program about to run in a copy                       subject
+//	Start     how a subject comes to life                              start
+//	State     what a crash has left, in place of the subject's run     state
+//	Stage     a copy on which several actors run                       stage
+//	Server    the helper that the actors of a stage ask                serve
 //	Controls  what runs without a fault show: the reference            control
+//	unfit     why the user's check is no oracle                        unfit
 //	Names     makes names that vary comparable                         names
 //	sentry    sees every change, keeps the user's files out of reach   sentry
+//	watchdog  ends what would eat the machine                          watchdog
+//	memo      what followed a state, for the next case that leaves it  memo
 //	All       does many cases and judges each                          engine
+//	Log       what cases came to, and the report of it                 log
+//	Ignoring  the --ignore for a path, whatever varies in it           ignore
 package trial
 
 import (
