@@ -5,6 +5,7 @@ package race
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -51,13 +52,29 @@ func newSerials(r *Race) *serials {
 // learn which names vary and which files they share.
 func (s *serials) learn(ctx context.Context) error {
 	s.began = time.Now()
-	s.race.pattern = trial.Learn(nil)
 	forth := make([]int, len(s.race.programs))
 	for i := range forth {
 		forth[i] = i
 	}
 	back := slices.Clone(forth)
 	slices.Reverse(back)
+	err := s.survey(ctx, forth, back)
+	for tries := 1; errors.As(err, new(byChance)) && tries < attempts; tries++ {
+		err = s.survey(ctx, forth, back)
+	}
+	if err != nil {
+		return err
+	}
+	if !s.share() {
+		return shim.Voidf("none of the programs changes the tree, so no order could matter: is --tree right?")
+	}
+	return nil
+}
+
+// survey runs all actors twice in one order and once in the other, and learns which
+// names vary.
+func (s *serials) survey(ctx context.Context, forth, back []int) error {
+	s.race.pattern = trial.Learn(nil)
 	var runs []*serial
 	for _, order := range [][]int{forth, forth, back} {
 		run, err := s.run(ctx, sequence{order: order, dead: nobody})
@@ -71,14 +88,17 @@ func (s *serials) learn(ctx context.Context) error {
 	}
 	s.alike, s.other = runs[:2], runs[2]
 	s.names()
-	if err := s.steady(runs[0], runs[1]); err != nil {
-		return err
-	}
-	if !s.share() {
-		return shim.Voidf("none of the programs changes the tree, so no order could matter: is --tree right?")
-	}
-	return nil
+	return s.steady(runs[0], runs[1])
 }
+
+// byChance says that two runs differ in how many names of one kind they have made:
+// two random names may have met, as in git's folders of two digits.
+type byChance struct{ error }
+
+func (b byChance) Unwrap() error { return b.error }
+
+// attempts is how often chance may be against us.
+const attempts = 3
 
 // names learns which names vary among runs in the same order.
 func (s *serials) names() {
@@ -154,7 +174,11 @@ func (s *serials) steady(a, b *serial) error {
 	for _, path := range append(x.Paths(), y.Paths()...) {
 		one, two := x.At(base, path), y.At(base, path)
 		if !tree.Same(one, two, true) {
-			return shim.Voidf("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, trial.Ignoring(path))
+			differs := shim.Voidf("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, trial.Ignoring(path))
+			if trial.AnyName(path) != path {
+				return byChance{differs}
+			}
+			return differs
 		}
 	}
 	return nil
