@@ -75,6 +75,7 @@ func (s *serials) learn(ctx context.Context) error {
 // names vary.
 func (s *serials) survey(ctx context.Context, forth, back []int) error {
 	s.race.pattern = trial.Learn(nil)
+	clear(s.volatile)
 	var runs []*serial
 	for _, order := range [][]int{forth, forth, back} {
 		run, err := s.run(ctx, sequence{order: order, dead: nobody})
