@@ -38,6 +38,9 @@ func (g *gate) Arrived(t *shim.Ticket) bool {
 	named := g.player.names.Op(seen)
 	if matters := g.ledger.note(g.player.index, &seen); !g.wanted(&named, matters) {
 		g.player.count.Point(&named)
+		if looks(&named) {
+			g.news(g.player, &named)
+		}
 		return false
 	}
 	g.waiting = append(g.waiting, &pending{t, g.player, seen, named, g.changes})

@@ -8,8 +8,8 @@ import (
 	"faultlab/internal/op"
 )
 
-// poll finds out whether an actor looks at the same thing again while nothing
-// has changed. Its turn is over then.
+// poll finds out whether an actor looks at the same things again, and at nothing
+// else, while nothing has changed. Its turn is over then.
 func (p *play) poll(w *pending) {
 	if !looks(&w.op) {
 		p.changes++
@@ -21,18 +21,35 @@ func (p *play) poll(w *pending) {
 	if w.op.Kind == op.Connect {
 		p.connects(w)
 	}
-	key := fmt.Sprintf("%c %v %s %d", w.player.letter, w.op.Kind, w.op.Path, w.op.Off)
 	often := pollsAfter
 	if w.op.Kind == op.Read || w.op.Kind == op.Readdir {
 		often = readsAfter
 	}
+	p.news(w.player, &w.op)
+	key := lookedAt(w.player, &w.op)
 	l := p.looked[key]
-	if l.changes != p.changes || l.news != w.player.news {
+	if l.news != w.player.news {
 		l = look{changes: p.changes, news: w.player.news}
 	}
 	l.times++
 	p.looked[key] = l
 	w.player.polls = l.times >= often
+}
+
+// news notes that an actor looks at something, be it a point or not. What it has not
+// looked at as things stand is something else: it gets on, and what it looks at from
+// now on is counted anew.
+func (p *play) news(pl *player, o *op.Op) {
+	key := lookedAt(pl, o)
+	if l, seen := p.looked[key]; seen && l.changes == p.changes {
+		return
+	}
+	pl.news++
+	p.looked[key] = look{changes: p.changes, news: pl.news}
+}
+
+func lookedAt(pl *player, o *op.Op) string {
+	return fmt.Sprintf("%c %s %s %d", pl.letter, o.Call, o.Path, o.Off)
 }
 
 // look is how often an actor has looked at something since the last change.
