@@ -118,8 +118,8 @@ var questions = map[string]string{
 var invariants = map[string]string{
 	"sweep": "an error or a kill at any operation does no harm",
 	"place": "it does the same wherever it is started",
-	"race":  "no order of the actors' operations breaks it",
-	"crash": "it recovers from a crash or a power cut at any point",
+	"race":  "within the bound no order of the actors' operations breaks it",
+	"crash": "after a crash or a power cut at any point it recovers, or says what is in its way",
 }
 
 func count(n int, noun string) string {
