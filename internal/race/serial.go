@@ -92,8 +92,8 @@ func (s *serials) survey(ctx context.Context, forth, back []int) error {
 	return s.steady(runs[0], runs[1])
 }
 
-// byChance says that two runs differ in how many names of one kind they have made:
-// two random names may have met, as in git's folders of two digits.
+// byChance says that two runs differ in the names that they have made: two random
+// ones may have met, as in git's folders of two digits, or a second has gone by.
 type byChance struct{ error }
 
 func (b byChance) Unwrap() error { return b.error }
@@ -176,7 +176,7 @@ func (s *serials) steady(a, b *serial) error {
 		one, two := x.At(base, path), y.At(base, path)
 		if !tree.Same(one, two, true) {
 			differs := shim.Voidf("when the programs run one after the other %s is once %v and once %v: if that does not count, say --ignore %s", path, one, two, trial.Ignoring(path))
-			if trial.AnyName(path) != path {
+			if one.Kind == tree.Absent || two.Kind == tree.Absent {
 				return byChance{differs}
 			}
 			return differs

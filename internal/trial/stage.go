@@ -47,6 +47,15 @@ func (r *Runner) OnStage(ctx context.Context, play func(*Stage) error) (err erro
 // Actor is a program on a stage.
 type Actor struct{ *running }
 
+// Quiet is the run's, and false while what was printed is still to be read: who
+// waits in a write to a full pipe waits for us.
+func (a *Actor) Quiet(held map[int]bool) bool {
+	return a.read() && a.Run.Quiet(held) && a.read()
+}
+
+// read reports whether all that was printed so far has been read.
+func (p *running) read() bool { return p.stdout.empty() && p.stderr.empty() }
+
 // stageCalls are those that an actor's order can depend on, and those that show
 // what it changes.
 var stageCalls = sync.OnceValue(func() []string {

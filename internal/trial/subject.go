@@ -19,6 +19,8 @@ import (
 	"faultlab/internal/op"
 	"faultlab/internal/scratch"
 	"faultlab/internal/shim"
+
+	"golang.org/x/sys/unix"
 )
 
 // subject is one program about to run in a copy.
@@ -276,6 +278,20 @@ func (s *stream) finish() string {
 		return s.reread()
 	}
 	return s.head.String()
+}
+
+// empty reports whether nothing waits in the pipe.
+func (s *stream) empty() bool {
+	if s.own {
+		return true
+	}
+	conn, err := s.out.SyscallConn()
+	if err != nil {
+		return true // closed: the run is over
+	}
+	waits := 0
+	_ = conn.Control(func(fd uintptr) { waits, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	return waits == 0
 }
 
 func (s *stream) close() {
