@@ -171,9 +171,8 @@ func (e *experiment) actors(args []string) ([]trial.Program, error) {
 	if len(programs) < 2 {
 		return nil, usagef("one program only: put %s and another one behind it", between)
 	}
-	const most = 8
-	if len(programs) > most {
-		return nil, usagef("%d programs: want at most %d", len(programs), most)
+	if len(programs) > race.MaxActors {
+		return nil, usagef("%d programs: want at most %d", len(programs), race.MaxActors)
 	}
 	return programs, nil
 }

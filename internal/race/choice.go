@@ -143,7 +143,7 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-func isLetter(s string) bool { return len(s) == 1 && 'A' <= s[0] && s[0] < 'A'+maxActors }
+func isLetter(s string) bool { return len(s) == 1 && 'A' <= s[0] && s[0] < 'A'+MaxActors }
 
 // direct implements director.
 func (s *script) direct(i int, n *node) (turn, error) {

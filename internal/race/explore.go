@@ -59,7 +59,7 @@ func (s actors) without(a int) actors  { return s &^ (1 << a) }
 func (s actors) minus(t actors) actors { return s &^ t }
 
 func (s actors) lowest() int {
-	for a := range maxActors {
+	for a := range MaxActors {
 		if s.has(a) {
 			return a
 		}
@@ -68,7 +68,7 @@ func (s actors) lowest() int {
 }
 
 const (
-	maxActors = 8
+	MaxActors = 8 // in one race
 	nobody    = -1
 )
 
@@ -85,9 +85,9 @@ type node struct {
 	cost    int    // preemptions before
 	final   bool   // the chosen one ended with this operation
 	asleep  actors // whose next operation was tried here before, and nothing has come that it depends on
-	points  [maxActors]uint64
-	names   [maxActors]op.Point
-	steps   [maxActors][]access // what each one's next operation uses
+	points  [MaxActors]uint64
+	names   [MaxActors]op.Point
+	steps   [MaxActors][]access // what each one's next operation uses
 }
 
 // cost of going on with actor a.
@@ -140,7 +140,7 @@ func (e *explorer) played(moves []move, nodes []node, from int) {
 		if crash {
 			e.deaths(moves[:i], n)
 		}
-		for a := range maxActors {
+		for a := range MaxActors {
 			// Who polls would see again what it has seen: its turn comes by itself.
 			if a == n.chosen || !n.enabled.has(a) || n.asleep.has(a) || n.polling.has(a) {
 				continue
@@ -159,7 +159,7 @@ func (e *explorer) played(moves []move, nodes []node, from int) {
 // for nothing, another one for what it costs to leave who was going on. All may
 // depend on a death, so that nobody sleeps behind it.
 func (e *explorer) deaths(moves []move, n *node) {
-	for a := range maxActors {
+	for a := range MaxActors {
 		// To die before one's first operation is the same whenever it comes: nobody
 		// has seen anything of it. The branch at the root stands for all.
 		unborn := !n.moved.has(a) && len(moves) > 0
@@ -190,7 +190,7 @@ func (e *explorer) sleepers(n *node, a int) actors {
 
 // wake is who of the sleepers still sleeps after a's operation.
 func (n *node) wake(asleep actors, a int) actors {
-	for s := range maxActors {
+	for s := range MaxActors {
 		if asleep.has(s) && (s == a || meet(n.steps[s], n.steps[a])) {
 			asleep = asleep.without(s)
 		}

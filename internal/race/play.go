@@ -63,15 +63,6 @@ type player struct {
 	news   int  // how often others have since it may have changed what it is told
 }
 
-func (pl *player) hasEnded() bool {
-	select {
-	case <-pl.Ended():
-		return true
-	default:
-		return false
-	}
-}
-
 // Step is one operation of a schedule.
 type Step struct {
 	Actor  byte
@@ -174,12 +165,12 @@ func (p *play) look() (node, []*pending) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *pending) bool { return !w.Waits() })
 	p.renew()
 	slices.SortStableFunc(p.waiting, byWhatTheyAre)
-	if p.last != nobody && p.actors[p.last].hasEnded() {
+	if p.last != nobody && p.actors[p.last].HasEnded() {
 		// Whoever looks for its process finds it or not: with that all depends.
 		p.nodes[len(p.nodes)-1].final, p.asleep = true, 0
 	}
 	n := node{last: p.last, cost: p.cost, asleep: p.asleep}
-	choices := make([]*pending, maxActors)
+	choices := make([]*pending, MaxActors)
 	for _, w := range p.waiting {
 		i := w.player.index
 		if choices[i] != nil || w.Blocked() != "" {
@@ -356,7 +347,7 @@ func (p *play) stuck() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, pl := range p.actors {
-		if !pl.hasEnded() {
+		if !pl.HasEnded() {
 			waits = append(waits, p.waitsFor(pl))
 		}
 	}

@@ -83,7 +83,7 @@ const deathRate = 1.0 / 16
 // one of some actors; nobody where there is none.
 func (s *sampler) one(from actors) int {
 	var list []int
-	for a := range maxActors {
+	for a := range MaxActors {
 		if from.has(a) {
 			list = append(list, a)
 		}

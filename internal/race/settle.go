@@ -41,7 +41,7 @@ var errLate = errors.New("an actor goes on and on")
 // late says who does not come to rest.
 func (p *play) late() string {
 	for _, pl := range p.actors {
-		if !pl.hasEnded() && !p.waits(pl) {
+		if !pl.HasEnded() && !p.waits(pl) {
 			return fmt.Sprintf("%c neither ends nor comes to its next operation within %v", pl.letter, p.runner.Timeout())
 		}
 	}
@@ -63,7 +63,7 @@ func (p *play) quiet() bool {
 		if !pl.Quiet(held) {
 			return false
 		}
-		asks = asks || !pl.hasEnded() && !p.waits(pl)
+		asks = asks || !pl.HasEnded() && !p.waits(pl)
 	}
 	if !idle(p.server, asks) || !p.still() {
 		return false
@@ -76,7 +76,7 @@ func (p *play) quiet() bool {
 // bury has those who have ended be gone for whoever looks for their processes.
 func (p *play) bury() {
 	for _, pl := range p.actors {
-		if pl.hasEnded() && !pl.buried {
+		if pl.HasEnded() && !pl.buried {
 			pl.buried = true
 			pl.Bury()
 		}

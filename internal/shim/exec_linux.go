@@ -21,16 +21,10 @@ func (r *Run) execs(c *clockCall, n *notification) {
 
 // exec lets the thread, which is at the start of its execve, make it.
 func (t *tracee) exec(h *held) error {
-	if err := unix.PtraceSyscall(t.tid, 0); err != nil {
-		return gone(err)
-	}
-	stop, err := t.wait()
+	var regs unix.PtraceRegs
+	stop, err := t.make(&regs)
 	if err != nil {
 		return err
-	}
-	var regs unix.PtraceRegs
-	if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
-		return gone(err)
 	}
 	switch {
 	case stop == execStop:

@@ -84,7 +84,7 @@ func (r *Run) Ended() <-chan struct{} { return r.ended }
 // Bury reads the status of a subject that has ended, so that who looks for its
 // process finds none: until then it is a zombie, which a signal of 0 still reaches.
 func (r *Run) Bury() {
-	if r.gone() {
+	if r.HasEnded() {
 		r.reapFirst()
 	}
 }

@@ -180,21 +180,28 @@ func (t *tracee) call(h *held) error {
 	if err := t.shorten(h); err != nil {
 		return err
 	}
-	if err := unix.PtraceSyscall(t.tid, 0); err != nil {
-		return gone(err)
-	}
-	stop, err := t.wait()
+	var regs unix.PtraceRegs
+	stop, err := t.make(&regs)
 	if err != nil {
 		return err
-	}
-	var regs unix.PtraceRegs
-	if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
-		return gone(err)
 	}
 	if stop != callStop || brokenOff(&regs) {
 		return t.later(h, stop, &regs)
 	}
 	return t.returned(h, &regs)
+}
+
+// make lets the thread make its call, and returns how it stopped next, and its
+// registers there.
+func (t *tracee) make(regs *unix.PtraceRegs) (int, error) {
+	if err := unix.PtraceSyscall(t.tid, 0); err != nil {
+		return 0, gone(err)
+	}
+	stop, err := t.wait()
+	if err != nil {
+		return 0, err
+	}
+	return stop, gone(unix.PtraceGetRegs(t.tid, regs))
 }
 
 // later: a signal came before anything was done. Its handler runs, then the

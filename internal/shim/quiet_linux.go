@@ -42,7 +42,7 @@ func (r *Run) quiet(held map[int]bool, far time.Duration) bool {
 	if r.census == nil {
 		r.census = newCensus(r)
 	}
-	if r.gone() {
+	if r.HasEnded() {
 		return r.census.over()
 	}
 	if !r.census.take() {

@@ -26,7 +26,7 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 		r.Kill()
 	}
 	orphans := r.outlived(lim.Grace)
-	if !r.gone() {
+	if !r.HasEnded() {
 		return Exit{}, &Void{r.reasons}
 	}
 	r.acting.Wait()
@@ -65,8 +65,8 @@ func (r *Run) Wait(lim Limits) (Exit, error) {
 	return exit, nil
 }
 
-// gone reports whether the last process has ended.
-func (r *Run) gone() bool {
+// HasEnded reports whether the last process of the subject has ended.
+func (r *Run) HasEnded() bool {
 	select {
 	case <-r.ended:
 		return true

@@ -92,13 +92,3 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	return nil
 }
-
-// HasEnded reports whether all its processes have ended.
-func (s *Server) HasEnded() bool {
-	select {
-	case <-s.Ended():
-		return true
-	default:
-		return false
-	}
-}
