@@ -276,7 +276,7 @@ func parseFate(text string) (Term, error) {
 			return t, nil
 		}
 	}
-	return Term{}, fmt.Errorf("fate %q: want kept, lost, size only, head N, tail N, cut N or zeroed", text)
+	return Term{}, fmt.Errorf("fate %q: want kept, lost, size only, head N, tail N, cut N, grown N or zeroed", text)
 }
 
 func (d *disk) parseSelection(text string) (Selection, error) {

@@ -171,6 +171,7 @@ func TestLeaves(t *testing.T) {
 		{"size 3 0\nwrite 3 0 n", "at the end, lost: truncate f#1", "d/ f=nld"},
 		{"size 3 1", "at the end, zeroed: truncate f#1", "d/ f=o__"},
 		{append2, "at the end, head 509: write f#1; write f#2", "d/ f=o1l1d1x600y509"},
+		{append2, "at the end, size only: write f#1, grown 509: write f#2", "d/ f=o1l1d1_1109"},
 		// A sector has one content: the write that is lost in it has come with the
 		// one that is kept.
 		{"write 3 3 aaa\nwrite 3 6 bbb", "at the end, lost: write f#1", "d/ f=oldaaabbb"},

@@ -199,12 +199,23 @@ func (e *enumeration) fates(i int) []Term {
 	case ev.Kind == record.Write:
 		if !ev.Keeps {
 			terms = append(terms, Term{Sized, 0, one})
+			terms = append(terms, grown(ev, one)...)
 		}
 		for _, at := range tears(ev.Off, ev.Len()) {
 			terms = append(terms, Term{Head, at, one}, Term{Cut, at, one}, Term{Tail, at, one})
 		}
 	}
 	return terms
+}
+
+// grown ends a write's growth where its first page ends. A journal may commit with a
+// length of which the part on a page that had a block already counts, while the next
+// page has none yet.
+func grown(ev *record.Event, one Selection) []Term {
+	if at := page - ev.Off%page; at < ev.Len() {
+		return []Term{{Grown, at, one}}
+	}
+	return nil
 }
 
 // tears are the lengths after which a write of several sectors can be torn: the
@@ -266,6 +277,7 @@ func (e *enumeration) dataLosses(point int, terms []Term, last int) {
 	}
 	try(Term{Lost, 0, data})
 	try(Term{Sized, 0, data})
+	e.shorter(point, append(terms[:len(terms):len(terms)], Term{Sized, 0, data}))
 	if last < 0 {
 		return
 	}
@@ -277,6 +289,17 @@ func (e *enumeration) dataLosses(point int, terms []Term, last int) {
 			try(Term{Lost, 0, data}, Term{Kept, 0, Selection{DataOf, i}})
 			return
 		}
+	}
+}
+
+// shorter loses all data but a length that ends within the last write.
+func (e *enumeration) shorter(point int, terms []Term) {
+	ev := &e.d.rec.Events[point-1]
+	if ev.Kind != record.Write || ev.Keeps || ev.Stored {
+		return
+	}
+	for _, t := range grown(ev, Selection{One, point - 1}) {
+		e.add(&State{Point: point, Terms: append(terms, t)})
 	}
 }
 

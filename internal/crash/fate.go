@@ -18,14 +18,15 @@ const (
 	Tail   // a write without its first At bytes
 	Cut    // the first At bytes, and the growth of the whole
 	Zeroed // a truncation that is lost, but whose block's rest is zeros already
+	Grown  // a write's growth by its first At bytes, without its data
 )
 
-var fateNames = [...]string{"kept", "lost", "size only", "head", "tail", "cut", "zeroed"}
+var fateNames = [...]string{"kept", "lost", "size only", "head", "tail", "cut", "zeroed", "grown"}
 
 func (f Fate) String() string { return fateNames[f] }
 
 // sized reports whether a fate goes with a length.
-func (f Fate) sized() bool { return f == Head || f == Tail || f == Cut }
+func (f Fate) sized() bool { return f == Head || f == Tail || f == Cut || f == Grown }
 
 // State is one that the disk may be left in.
 type State struct {
@@ -88,6 +89,8 @@ func (d *disk) partly(im, full *image, e *record.Event, l loss) *image {
 		return d.landed(im, full, e, off+l.at, end)
 	case Cut:
 		im = d.landed(im, full, e, off, off+l.at)
+	case Grown:
+		end = min(end, off+l.at)
 	}
 	if e.Keeps || im.size >= end {
 		return im

@@ -83,7 +83,7 @@ func (p planned) column() string {
 	switch worst {
 	case Lost:
 		return "lost"
-	case Sized:
+	case Sized, Grown:
 		return "size only"
 	case Zeroed:
 		return "zeroed"
