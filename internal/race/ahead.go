@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"faultlab/internal/trial"
 )
@@ -52,10 +53,13 @@ func (a *ahead) stop() {
 // task is one order that is to be played.
 type task struct {
 	key      string
+	anew     bool            // it was counted before
 	director func() director // a new one for each try
 }
 
-func (b branch) task() task { return task{fmt.Sprint(b.moves), func() director { return &b }} }
+func (b branch) task() task {
+	return task{fmt.Sprint(b.moves), b.self != nil, func() director { return &b }}
+}
 
 // play returns what an order comes to, and begins with those that are likely to
 // be asked for next.
@@ -91,9 +95,19 @@ func (a *ahead) begin(t task) *playing {
 	return p
 }
 
-// persist plays a schedule again that a signal had disturbed, or that departed.
+// patience is how many departed orders are given time. A program that never does the
+// same again would take seconds for each.
+const patience = 16
+
+// persist plays a schedule again that a signal had disturbed, or that departed: that
+// one later, for what comes of the time comes again within the second.
 func (r *Race) persist(ctx context.Context, t task) (o outcome) {
 	_ = trial.Persist(ctx, func() error {
+		if errors.Is(o.err, errDeparted) && r.departed.Load() < patience {
+			if err := later(ctx, time.Now()); err != nil {
+				return err
+			}
+		}
 		o = r.once(ctx, t.director())
 		if errors.As(o.err, new(endless)) {
 			return nil

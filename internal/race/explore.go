@@ -29,6 +29,9 @@ type branch struct {
 	moves  []move
 	cost   int // preemptions
 	asleep actors
+	from   *origin // the play that it leaves; nil at the root
+	age    int     // how often that had been played anew by then
+	self   *origin // what its own branches leave, once it was played
 }
 
 // errDeparted says that a run did not do again what it did before.
@@ -101,13 +104,15 @@ func (n *node) costOf(a int) int {
 // explorer holds the branches that are left.
 type explorer struct {
 	bound    int
-	branches [][]branch // by cost; the first is taken first
-	reduce   bool       // leave out orders that differ in nothing
-	crash    bool       // one actor may die
+	branches [][]branch      // by cost; the first is taken first
+	anew     int             // plays that were made once more
+	taken    map[uint64]bool // by key, the branches that were played
+	reduce   bool            // leave out orders that differ in nothing
+	crash    bool            // one actor may die
 }
 
 func newExplorer(bound int, reduce bool) *explorer {
-	e := &explorer{bound: bound, branches: make([][]branch, bound+1), reduce: reduce}
+	e := &explorer{bound: bound, branches: make([][]branch, bound+1), reduce: reduce, taken: make(map[uint64]bool)}
 	e.branches[0] = []branch{{}}
 	return e
 }
@@ -117,6 +122,7 @@ func (e *explorer) next() (branch, bool) {
 	for cost, list := range e.branches {
 		if len(list) > 0 {
 			e.branches[cost] = list[1:]
+			e.taken[list[0].key()] = true
 			return list[0], true
 		}
 	}
@@ -133,12 +139,13 @@ func (e *explorer) left() int {
 }
 
 // played adds the branches that leave a schedule behind its given beginning.
-func (e *explorer) played(moves []move, nodes []node, from int) {
+func (e *explorer) played(b branch, moves []move, nodes []node) {
+	from, o := len(b.moves), e.origin(b)
 	crash := e.crash && !slices.ContainsFunc(moves[:min(from, len(moves))], func(m move) bool { return m.dies })
 	for i := from; i < len(nodes); i++ {
 		n := &nodes[i]
 		if crash {
-			e.deaths(moves[:i], n)
+			e.deaths(o, moves[:i], n)
 		}
 		for a := range MaxActors {
 			// Who polls would see again what it has seen: its turn comes by itself.
@@ -150,7 +157,7 @@ func (e *explorer) played(moves []move, nodes []node, from int) {
 				continue
 			}
 			next := append(slices.Clone(moves[:i]), move{actor: a, point: n.points[a]})
-			e.branches[cost] = append(e.branches[cost], branch{next, cost, e.sleepers(n, a)})
+			e.add(o, branch{moves: next, cost: cost, asleep: e.sleepers(n, a)})
 		}
 	}
 }
@@ -158,7 +165,7 @@ func (e *explorer) played(moves []move, nodes []node, from int) {
 // deaths adds the branches in which an actor dies at a node: one that moves there
 // for nothing, another one for what it costs to leave who was going on. All may
 // depend on a death, so that nobody sleeps behind it.
-func (e *explorer) deaths(moves []move, n *node) {
+func (e *explorer) deaths(o *origin, moves []move, n *node) {
 	for a := range MaxActors {
 		// To die before one's first operation is the same whenever it comes: nobody
 		// has seen anything of it. The branch at the root stands for all.
@@ -168,7 +175,7 @@ func (e *explorer) deaths(moves []move, n *node) {
 		}
 		if cost := n.costOf(a); cost <= e.bound {
 			next := append(slices.Clone(moves), move{a, n.points[a], true})
-			e.branches[cost] = append(e.branches[cost], branch{next, cost, 0})
+			e.add(o, branch{moves: next, cost: cost})
 		}
 	}
 }

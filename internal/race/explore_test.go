@@ -23,6 +23,7 @@ type instr struct {
 	// After it, before the next operation comes:
 	unlock string // this lock is let go
 	alive  int    // whether this actor (from 1) has ended is looked at
+	shift  int    // what it is called, from its place on
 	skip   bool   // the next operation is left out if this one read 0 or failed
 }
 
@@ -134,6 +135,15 @@ func (w *world) state() string {
 // playOut plays a branch as a play does, and returns it with the state that it
 // ends in; "" where it was broken off.
 func playOut(t failer, programs [][]instr, b *branch) (*play, string) {
+	p, state, err := tryOut(programs, b)
+	if err != nil {
+		t.Fatalf("%v: %v", b.moves, err)
+	}
+	return p, state
+}
+
+// tryOut is playOut with the error of a branch that the programs depart from.
+func tryOut(programs [][]instr, b *branch) (*play, string, error) {
 	w := newWorld(programs)
 	p := &play{want: b, last: nobody, actors: make([]*player, len(programs))}
 	for {
@@ -147,19 +157,19 @@ func playOut(t failer, programs [][]instr, b *branch) (*play, string) {
 			}
 			if w.enabled(a) {
 				n.enabled = n.enabled.with(a)
-				n.points[a] = uint64(w.at[a])
+				n.points[a] = uint64(w.at[a] + w.programs[a][w.at[a]].shift)
 				n.steps[a] = w.uses(a)
 			}
 		}
 		n.yields = p.last != nobody && n.polling.has(p.last)
 		if n.enabled == 0 || len(p.moves) > 1000 {
-			return p, w.state()
+			return p, w.state(), nil
 		}
 		if err := p.choose(&n); err != nil {
-			t.Fatalf("%v: %v", b.moves, err)
+			return nil, "", err
 		}
 		if n.chosen == nobody {
-			return p, ""
+			return p, "", nil
 		}
 		p.cost, p.last = n.costOf(n.chosen), n.chosen
 		p.nodes = append(p.nodes, n)
@@ -192,7 +202,7 @@ func exploreAll(t failer, programs [][]instr, bound int, reduce bool) (states ma
 		if state != "" {
 			states[state] = true
 		}
-		e.played(p.moves, p.nodes, len(b.moves))
+		e.played(b, p.moves, p.nodes)
 	}
 }
 

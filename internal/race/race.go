@@ -30,6 +30,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"faultlab/internal/rule"
@@ -76,6 +77,8 @@ type Race struct {
 
 	replayed  bool  // only one order was asked for
 	departure error // why it could not be made
+
+	departed atomic.Int32 // orders that were given up
 }
 
 // Stats says how far an exploration came.
@@ -84,6 +87,7 @@ type Stats struct {
 	Sampled   int // … of them by chance
 	Redundant int // broken off: they would have differed in nothing
 	Departed  int // did not do again what they had done before
+	Anew      int // played once more, as what had left them departed
 	Restarts  int // begun anew, because a schedule showed more that is shared
 	Together  int // the most actors that succeeded in one
 	Left      int // branches that were not played
@@ -209,14 +213,18 @@ func (h *hunt) branches() error {
 			return nil
 		}
 		got, err := h.play(b.task(), e.soon(cap(h.ahead.slots)-1))
-		if err != nil {
+		switch {
+		case errors.Is(err, errDeparted) && e.again(b):
+			h.stats.Anew = e.anew
+			continue
+		case errors.Is(err, errDeparted):
+			h.depart()
+			continue
+		case err != nil:
 			h.stats.Left = e.left() + 1
 			return err
 		}
-		if got == nil {
-			continue
-		}
-		e.played(got.play.moves, got.play.nodes, len(b.moves))
+		e.played(b, got.play.moves, got.play.nodes)
 		if h.over {
 			h.stats.Left = e.left()
 			return nil
@@ -224,7 +232,7 @@ func (h *hunt) branches() error {
 	}
 }
 
-// play plays one order and enters what it came to; nil is one that departed.
+// play plays one order and enters what it came to. The error may be that it departed.
 func (h *hunt) play(t task, soon []task) (*outcome, error) {
 	got := h.ahead.play(t, soon)
 	departed := errors.Is(got.err, errDeparted)
@@ -234,19 +242,26 @@ func (h *hunt) play(t task, soon []task) (*outcome, error) {
 	case h.learned(got.play): // which may be why it departed
 		return nil, errGrown
 	case departed:
-		h.stats.Departed++
-		return nil, nil
+		return nil, got.err
 	case got.play.over == redundant:
 		h.stats.Redundant++
 		return &got, nil
 	}
-	h.stats.Schedules++
+	if !t.anew {
+		h.stats.Schedules++
+	}
 	h.count(got)
 	if got.judgement.Finding {
 		h.findings = append(h.findings, Finding{got.judgement, got.play.lanes, got.statuses, h.stats.Schedules})
 		h.over = !h.KeepGoing
 	}
 	return &got, nil
+}
+
+// depart gives an order up.
+func (h *hunt) depart() {
+	h.stats.Departed++
+	h.departed.Add(1)
 }
 
 // count takes note of what a schedule showed beside its verdict.

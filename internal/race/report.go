@@ -41,6 +41,7 @@ func (r *Race) notes() []string {
 	}{
 		{r.stats.Redundant, "%d orders were broken off: they differ in nothing from another one"},
 		{r.stats.Departed, "%d orders departed from what they had done before, three times each"},
+		{r.stats.Anew, "%d orders were played anew: what had come after them did not come again"},
 		{r.stats.Restarts, "begun anew %d times, as more was seen to be shared"},
 	} {
 		if part.n > 0 {

@@ -3,6 +3,7 @@
 package race
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 )
@@ -16,11 +17,12 @@ func (h *hunt) samples() error {
 		for j := i + 1; j < min(i+cap(h.ahead.slots), wanted); j++ {
 			soon = append(soon, h.sample(j))
 		}
-		got, err := h.play(h.sample(i), soon)
-		if err != nil {
+		switch _, err := h.play(h.sample(i), soon); {
+		case errors.Is(err, errDeparted):
+			h.depart()
+		case err != nil:
 			return err
-		}
-		if got != nil {
+		default:
 			h.stats.Sampled++
 		}
 		if h.over {
@@ -43,7 +45,7 @@ func (h *hunt) wanted() int {
 }
 
 func (r *Race) sample(i int) task {
-	return task{fmt.Sprint("sample ", i), func() director { return newSampler(r.Seed, i, r.CrashAny) }}
+	return task{fmt.Sprint("sample ", i), false, func() director { return newSampler(r.Seed, i, r.CrashAny) }}
 }
 
 // sampler directs by chance.
