@@ -22,6 +22,7 @@ type builder struct {
 	stage string             // beside it: what is on its way
 	fds   map[record.ID]int  // of directories, O_PATH
 	moved map[record.ID]bool // objects that stand in the stage
+	born  map[record.ID]name // new files that were made where they belong
 	shut  []record.ID        // directories that were opened, to be shut again
 	// staging says that the stage is there.
 	staging bool
@@ -31,7 +32,8 @@ type builder struct {
 // build makes the state in dir, which holds the base.
 func (l *left) build(dir string, touch func(string)) (err error) {
 	b := &builder{left: l, dir: dir, touch: touch, stage: filepath.Join(filepath.Dir(dir), "stage"),
-		fds: make(map[record.ID]int), moved: make(map[record.ID]bool), own: l.d.rec.Dir}
+		fds: make(map[record.ID]int), moved: make(map[record.ID]bool),
+		born: make(map[record.ID]name), own: l.d.rec.Dir}
 	defer func() {
 		for _, fd := range b.fds {
 			_ = unix.Close(fd)
@@ -169,6 +171,12 @@ func (b *builder) bringForth() error {
 		if !o.born {
 			continue
 		}
+		if done, err := b.inPlace(id); done || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		at, err := b.staged(id), b.stageUp()
 		if err != nil {
 			return err
@@ -193,6 +201,25 @@ func (b *builder) bringForth() error {
 	return nil
 }
 
+// inPlace makes a new file where it belongs, if that is one place and is there
+// already: most are, and the way by the stage costs three changes of directories.
+func (b *builder) inPlace(id record.ID) (bool, error) {
+	at := b.at[id]
+	if b.d.objects[id].Mode&unix.S_IFMT != unix.S_IFREG || len(at) != 1 {
+		return false, nil
+	}
+	dir, ok := b.fds[at[0].dir]
+	if !ok {
+		return false, nil
+	}
+	fd, err := unix.Openat(dir, at[0].as, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return false, &os.PathError{Op: "create", Path: at[0].as, Err: err}
+	}
+	b.born[id] = at[0]
+	return true, unix.Close(fd)
+}
+
 // wanted lists the objects that touched names lead to, the same way every time.
 func (b *builder) wanted() []record.ID {
 	ids := make(map[record.ID]bool)
@@ -206,6 +233,9 @@ func (b *builder) wanted() []record.ID {
 
 // where is an object's path at this moment.
 func (b *builder) where(id record.ID) string {
+	if n, ok := b.born[id]; ok {
+		return fmt.Sprintf("/proc/self/fd/%d/%s", b.fds[n.dir], n.as)
+	}
 	if b.moved[id] {
 		return b.staged(id)
 	}
@@ -336,8 +366,8 @@ func (b *builder) putBack() error {
 	for _, n := range names {
 		to := b.names[n]
 		b.touch(filepath.Join(b.path(n.dir), n.as))
-		if b.d.names[n] == to {
-			continue // it never left
+		if _, born := b.born[to]; born || b.d.names[n] == to {
+			continue // it stands there
 		}
 		if err := b.put(n, to, left[to]); err != nil {
 			return err

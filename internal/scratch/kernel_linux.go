@@ -81,15 +81,17 @@ func chmodAt(dir int, name string, mode uint32) error {
 	return unix.Chmod(procPath(fd), mode&0o7777)
 }
 
-// mountRoot refuses a directory on which something is mounted: what stands there
-// is somebody else's.
-func mountRoot(fd int) error {
+// ownMode is a directory's mode. It refuses one on which something is mounted: what
+// stands there is somebody else's. A kernel before 5.8 cannot say.
+func ownMode(fd int) (uint32, error) {
 	var st unix.Statx_t
-	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, 0, &st)
-	if err == nil && st.Attributes_mask&st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 {
-		return errMount
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_MODE, &st); err != nil {
+		return 0, err
 	}
-	return nil // a kernel before 5.8 cannot say
+	if st.Attributes_mask&st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+		return 0, errMount
+	}
+	return uint32(st.Mode), nil
 }
 
 // opening is told of a directory that had to be made accessible: its descriptor,
@@ -103,16 +105,13 @@ func openDir(parent int, name, path string, opened opening) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(handle)
-	if err := mountRoot(handle); err != nil {
+	mode, err := ownMode(handle)
+	if err != nil {
 		return -1, err
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(handle, &st); err != nil {
-		return -1, err
-	}
-	shut := st.Mode&0o700 != 0o700
+	shut := mode&0o700 != 0o700
 	if shut {
-		if err := unix.Chmod(procPath(handle), st.Mode&0o7777|0o700); err != nil {
+		if err := unix.Chmod(procPath(handle), mode&0o7777|0o700); err != nil {
 			return -1, err
 		}
 	}
@@ -120,7 +119,7 @@ func openDir(parent int, name, path string, opened opening) (int, error) {
 	if err != nil || !shut || opened == nil {
 		return fd, err
 	}
-	return fd, opened(fd, path, st.Mode)
+	return fd, opened(fd, path, mode)
 }
 
 // descend opens the directory dir below root, component by component.

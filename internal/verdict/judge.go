@@ -224,14 +224,28 @@ func (j judge) extra(path string) bool {
 }
 
 // torn lists the files that are neither as before nor as control after the next
-// run. A log that only grew, as it does in the control, is none, nor
-// is a file of which only the mode is another.
-func (j judge) torn() []string {
-	return slices.DeleteFunc(j.bad(j.f.Next.Tree), func(path string) bool {
-		e := j.at(j.f.Next.Tree, path)
+// run.
+func (j judge) torn() []string { return j.halfway(j.f.Next.Tree) }
+
+// halfway lists the files that are neither as before nor as control in d. A log
+// that only grew, as it does in the control, is none, nor is a file of which only
+// the mode is another.
+func (j judge) halfway(d tree.Delta) []string {
+	return slices.DeleteFunc(j.bad(d), func(path string) bool {
+		e := j.at(d, path)
 		want := j.at(j.Once.Tree, path)
 		return tree.Same(e, j.Base[path], false) || e.Grown && want.Grown || e.Kind == want.Kind && e.Sum == want.Sum
 	})
+}
+
+// damaged lists the files that had been there and that the faulted run left
+// halfway: a next run that something blocks mends none of them. Where the user's
+// check holds they count as sound.
+func (j judge) damaged() []string {
+	if j.f.Check.Given {
+		return nil
+	}
+	return slices.DeleteFunc(j.halfway(j.f.Tree), func(path string) bool { return j.Base[path].Kind == tree.Absent })
 }
 
 // gone lists what a program that had ended with success has done in vain. Only

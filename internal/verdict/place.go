@@ -128,7 +128,7 @@ func (j judge) placeCause(v Verdict, p Placed) string {
 		}
 	case Wedged:
 		if named := j.named(); named != "" {
-			return named + " is left behind and blocks the next start, which names it"
+			return named + " is left behind and blocks the next start, which names it" + j.besides(named)
 		}
 	}
 	return j.cause(v)

@@ -24,15 +24,27 @@ func (j judge) cause(v Verdict) string {
 	case Silent:
 		return j.silentCause()
 	case Refused:
-		return j.named() + " is left behind and blocks the next run, which names it"
+		return j.named() + " is left behind and blocks the next run, which names it" + j.besides(j.named())
 	case Wedged:
-		return "the next run fails without saying what is in its way; left behind: " + list(j.changed(j.f.Tree))
+		changed := j.changed(j.f.Tree)
+		return "the next run fails without saying what is in its way; left behind: " + list(changed) + j.besides(changed...)
 	case Torn:
 		return list(j.torn()) + ": neither old nor new, and the next run does not mend it"
 	case Litter:
 		return "left behind, and not cleared by the next run: " + list(j.litter())
 	}
 	return ""
+}
+
+// besides names what is damaged where that is more than what was told: a lock that
+// is left and a lost file are mended in two places, and the one must not hide the
+// other.
+func (j judge) besides(told ...string) string {
+	damaged := j.damaged()
+	if len(damaged) == 0 || slices.Equal(damaged, told) {
+		return ""
+	}
+	return "; neither old nor new: " + list(damaged)
 }
 
 // lostCause leaves out what it is that was lost: it is another thing after each
