@@ -41,18 +41,24 @@ func (s *setting) measureExperiments(r *report) error {
 	race := races.add("faultfs race --jobs 1, a schedule", counted{s.race("1"), "ran"}, nil)
 	raceTwo := races.add("faultfs race --jobs 2, a schedule", counted{s.race("2"), "ran"}, nil)
 
-	for _, t := range []*table{sweeps, races} {
+	crashes, err := s.crashes(r)
+	if err != nil {
+		return err
+	}
+	var rows []*row
+	for _, t := range []*table{sweeps, races, crashes} {
+		rows = append(rows, t.rows...)
 		for _, row := range t.rows {
 			row.base = t.rows[0]
 		}
 	}
-	r.tables = append(r.tables, sweeps, races)
+	r.tables = append(r.tables, sweeps, races, crashes)
 	r.bar("an experiment of a sweep, times a strace loop's", 1.0/3, timesOf(sweepTwo, traced)).optional = missing != nil
 	r.bar("an experiment of a sweep, times its programs bare", 2, timesOf(sweep, bare))
 	r.bar("a schedule of a race, times its programs bare", 1.5, timesOf(race, inTurn))
 	r.bar("what two bare loops gain, times what two jobs of a sweep gain", 1/0.9, gains(bare, bareTwo, sweep, sweepTwo))
 	r.bar("what two bare loops gain, times what two jobs of a race gain", 1/0.9, gains(inTurn, inTurnTwo, race, raceTwo))
-	return runSome(append(append([]*row{}, sweeps.rows...), races.rows...), experimentRounds)
+	return runSome(rows, experimentRounds)
 }
 
 // gains compares what two at once gain bare with what they gain in experiments.
