@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,11 @@ Exit status: 0 nothing found, 1 findings, 2 usage, 125 void (the experiment did
 not take place). "run" relays the program's own status.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// Two letters apart is still a slip.
+		SuggestionsMinimumDistance: 2,
+
+		Args: wanted,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(std.out)
 	root.SetErr(std.err)
@@ -98,4 +103,18 @@ not take place). "run" relays the program's own status.`,
 	})
 	root.AddCommand(newRun(std), newTrace(std), newSweep(std), newCrash(std), newPlace(std), newRace(std), newAudit(std), newDoctor(std))
 	return root
+}
+
+// wanted takes no arguments: what stands there was meant for a command.
+func wanted(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cure := "see " + root.CommandPath() + " --help for all"
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		cure = "did you mean " + strings.Join(near, " or ") + "?"
+	} else if _, err := exec.LookPath(args[0]); err == nil {
+		cure = "a program stands after a command and --, as in " + root.CommandPath() + " sweep -- " + quoted(args[0])
+	}
+	return usagef("unknown command %q: %s", args[0], cure)
 }

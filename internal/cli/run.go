@@ -149,7 +149,7 @@ func treeRoot(dir string) (string, error) {
 	}
 	root, err := shim.ResolveTree(dir)
 	if err != nil {
-		return "", usageError{err}
+		return "", usagef("%w: name a directory that is there", err)
 	}
 	return root, nil
 }

@@ -3,7 +3,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -31,7 +33,7 @@ func commandLine(cmd *cobra.Command, args []string) error {
 func subject(std streams, args []string) (shim.Command, error) {
 	path, err := exec.LookPath(args[0])
 	if err != nil && !(path != "" && filepath.IsLocal(path)) {
-		return shim.Command{}, usagef("program %q: %w", args[0], cause(err))
+		return shim.Command{}, usagef("start the program %q: %w: %s", args[0], cause(err), cure(args[0], err))
 	}
 	return shim.Command{
 		Path: path, Args: args, Env: os.Environ(),
@@ -40,12 +42,32 @@ func subject(std streams, args []string) (shim.Command, error) {
 	}, nil
 }
 
-// cause unwraps what exec says twice.
+// cause unwraps what names the program once more.
 func cause(err error) error {
-	if e, ok := err.(*exec.Error); ok {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	if e := (*exec.Error)(nil); errors.As(err, &e) {
 		return e.Err
 	}
 	return err
+}
+
+// cure says what to do about a program that cannot be started.
+func cure(name string, err error) string {
+	fi, missing := os.Stat(name)
+	file := missing == nil && !fi.IsDir()
+	switch {
+	case errors.Is(err, exec.ErrNotFound) && file:
+		return "say ./" + quoted(name) + " for the one in this directory"
+	case errors.Is(err, exec.ErrNotFound):
+		return "check the spelling, or say its path"
+	case errors.Is(err, fs.ErrPermission) && file:
+		return "make it executable: chmod +x " + quoted(name)
+	case errors.Is(err, syscall.EISDIR):
+		return "name a file in it"
+	}
+	return "name a program that is there, as seen from this directory"
 }
 
 // relay passes the signals that the supervisor gets on to its subject, and
