@@ -4,6 +4,7 @@ package cli
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,8 +24,15 @@ const inTree = "{tree}"
 func (e *experiment) program(args []string) (string, error) {
 	if rest, ok := strings.CutPrefix(args[0], inTree+"/"); ok {
 		root, _ := shim.ResolveTree(e.spec.Tree)
-		if _, err := os.Stat(filepath.Join(root, rest)); e.spec.Setup == "" && (e.spec.Tree == "" || err != nil) {
+		if e.spec.Setup != "" {
+			return args[0], nil // which makes it, or makes it executable
+		}
+		path := filepath.Join(root, rest)
+		if _, err := os.Stat(path); e.spec.Tree == "" || err != nil {
 			return "", usagef("program %q: neither the tree nor a setup has it", args[0])
+		}
+		if _, err := exec.LookPath(path); err != nil {
+			return "", usagef("start the program %q: %w: %s", args[0], cause(err), cure(path, err))
 		}
 		return args[0], nil
 	}
