@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 
 	"faultlab/internal/op"
 
@@ -109,6 +110,12 @@ func (c *counter) fire(o *op.Op) {
 	if c.state.errno == 0 && c.rule.stays() {
 		c.state = stateAfter(&c.rule, o)
 	}
+}
+
+// Named reports whether a rule asks for a program's name, which an operation holds
+// only then: it takes two more look-ups.
+func Named(rules []Rule) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool { return r.Proc != "" })
 }
 
 // Unfired lists the rules that have not fired so far, in their order.

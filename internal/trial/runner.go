@@ -272,7 +272,7 @@ func (r *Runner) sentry(c Case, at *scratch.Copy) *sentry {
 		s.denied = []string{"/dev/shm"} // a place for files like any other
 	}
 	if len(c.Rules) > 0 {
-		s.rules = rule.NewMatcher(at.Tree(), c.Rules)
+		s.rules, s.named = rule.NewMatcher(at.Tree(), c.Rules), rule.Named(c.Rules)
 	}
 	return s
 }

@@ -19,6 +19,7 @@ import (
 // case's rules decide on the rest.
 type sentry struct {
 	rules   *rule.Matcher // nil: none
+	named   bool          // some rule goes by a program's name
 	start   *setting      // nil: the plain way
 	allowed []string      // directories and files outside that may be changed …
 	denied  []string      // … but for these

@@ -186,7 +186,7 @@ func (s *subject) config() shim.Config {
 	if s.sentry != nil {
 		cfg.Calls, cfg.OpenWrites, cfg.Outside = s.calls, true, true
 		cfg.Decider, cfg.Observer = s.sentry, s.sentry
-		cfg.Recording = s.recording
+		cfg.Recording, cfg.Names = s.recording, s.sentry.named
 	}
 	return cfg
 }
