@@ -17,6 +17,7 @@ import (
 
 func newAudit(std streams) *cobra.Command {
 	var preemptions int
+	var starts []string
 	cmd := &cobra.Command{
 		Use:   "audit [flags] -- PROGRAM [ARGUMENT…]",
 		Short: "Sweep, place, crash and race a program, and put it all on one page",
@@ -31,6 +32,7 @@ the findings, worst first, each with the command that shows it again.`,
 	_ = cmd.Flags().MarkHidden("only")
 	_ = cmd.Flags().MarkHidden("repro")
 	cmd.Flags().IntVar(&preemptions, "preemptions", 1, "in the race, switch away from a program that could go on at most so often in one run")
+	startsFlag(cmd, &starts)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if e.only != "" || e.outputs.repro != "" {
 			return usagef("--only and --repro belong to one experiment: say sweep, place, crash or race")
@@ -38,7 +40,10 @@ the findings, worst first, each with the command that shows it again.`,
 		if preemptions < 0 {
 			return usagef("--preemptions %d: want 0 or more", preemptions)
 		}
-		return e.audit(std, args, race.Options{Preemptions: preemptions, Jobs: e.spec.Jobs})
+		if err := checkStarts(starts); err != nil {
+			return err
+		}
+		return e.audit(std, args, starts, race.Options{Preemptions: preemptions, Jobs: e.spec.Jobs})
 	}
 	return cmd
 }
@@ -50,7 +55,7 @@ type part struct {
 }
 
 // parts are the experiments of an audit of a program, in the order of the page.
-func (e *experiment) parts(std streams, args []string, opts race.Options) []part {
+func (e *experiment) parts(std streams, args, starts []string, opts race.Options) []part {
 	planned := func(p planner) func(context.Context, *experiment) (*report.Report, error) {
 		return func(ctx context.Context, e *experiment) (*report.Report, error) {
 			if err := e.resolve(args, p.relative); err != nil {
@@ -61,20 +66,20 @@ func (e *experiment) parts(std streams, args []string, opts race.Options) []part
 	}
 	return []part{
 		{"sweep", planned(sweepPlanner(sweep.Options{Ops: sweep.Kinds, Depth: 1}))},
-		{"place", planned(e.placePlanner(args[0], nil))},
+		{"place", planned(e.placePlanner(args[0], starts))},
 		{"crash", planned(crashPlanner(crash.Settings{Options: crash.Options{Model: crash.Strict}}))},
 		{"race", func(ctx context.Context, e *experiment) (*report.Report, error) {
 			programs, err := e.actors(slices.Concat(args, []string{between}, args))
 			if err != nil {
 				return nil, err
 			}
-			return e.explore(ctx, programs, opts)
+			return e.explore(ctx, std, programs, opts)
 		}},
 	}
 }
 
 // audit does every experiment. One that cannot be done is on the page, too.
-func (e *experiment) audit(std streams, args []string, opts race.Options) error {
+func (e *experiment) audit(std streams, args, starts []string, opts race.Options) error {
 	if err := e.resolve(args, true); err != nil {
 		return err
 	}
@@ -82,7 +87,7 @@ func (e *experiment) audit(std streams, args []string, opts race.Options) error 
 	defer stop()
 	command := e.line()
 	var parts []report.Report
-	for _, p := range e.parts(std, args, opts) {
+	for _, p := range e.parts(std, args, starts, opts) {
 		one := *e
 		one.name = p.name
 		r, err := p.run(ctx, &one)

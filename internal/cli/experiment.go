@@ -114,6 +114,8 @@ func (e *experiment) run(std streams, args []string, p planner) error {
 // perform makes the copies, the controls, the cases, and scripts of what they show:
 // what those are made of goes with the copies.
 func (e *experiment) perform(ctx context.Context, std streams, p planner, only []trial.Case) (r *report.Report, err error) {
+	bar := newProgress(std, e.name)
+	defer bar.end()
 	spec := e.spec
 	if p.check != nil {
 		spec.Check = p.check(spec.Check)
@@ -130,8 +132,6 @@ func (e *experiment) perform(ctx context.Context, std streams, p planner, only [
 	if err != nil {
 		return nil, interruption(ctx, err)
 	}
-	bar := newProgress(std, e.name)
-	defer bar.done()
 	log := &trial.Log{Repro: e.repro, Progress: bar.set}
 	s, err := p.study(ctx, runner, controls, log)
 	if err != nil {
@@ -150,6 +150,7 @@ func (e *experiment) perform(ctx context.Context, std streams, p planner, only [
 	if controls.Exclusive {
 		jobs = 1
 	}
+	bar.set(0, len(cases))
 	stopped := runner.All(ctx, jobs, log.Plan(cases), s.Judge)
 	r = log.Report(e.name, e.line(), stopped)
 	if e.outputs.repro != "" {
@@ -268,7 +269,7 @@ func (e *experiment) typed(only string) string {
 	words := []string{"faultfs", e.name}
 	e.flags.Visit(func(f *pflag.Flag) {
 		if e.outputs.owns(f.Name) || f.Name == "only" || f.Name == "jobs" || f.Name == "keep" ||
-			f.Name == "state" && only != "" || f.Name == "preemptions" && e.name != "race" && e.name != "audit" {
+			f.Name == "state" && only != "" || e.foreign(f.Name) {
 			return
 		}
 		for _, value := range values(f) {
@@ -284,6 +285,12 @@ func (e *experiment) typed(only string) string {
 		words[i] = quoted(w)
 	}
 	return strings.Join(words, " ")
+}
+
+// foreign reports whether an audit's flag is none of this part's.
+func (e *experiment) foreign(flag string) bool {
+	owner, owned := map[string]string{"preemptions": "race", "starts": "place"}[flag]
+	return owned && e.name != owner && e.name != "audit"
 }
 
 func values(f *pflag.Flag) []string {

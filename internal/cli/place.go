@@ -40,19 +40,30 @@ original is never changed.`,
 	}
 	e := newExperiment(cmd)
 	cmd.Flags().BoolVar(&list, "list", false, "print the starts, and what a good program does there; run nothing")
-	cmd.Flags().StringSliceVar(&groups, "starts", nil, "what to try, such as cwd,HOME,closed: the words before the = in --list (default: all)")
+	startsFlag(cmd, &groups)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if list {
 			return listPlaces(std)
 		}
-		for _, group := range groups {
-			if known := place.Groups(); !slices.Contains(known, group) {
-				return usagef("--starts %q: want some of %s", group, strings.Join(known, ", "))
-			}
+		if err := checkStarts(groups); err != nil {
+			return err
 		}
 		return e.run(std, args, e.placePlanner(args[0], groups))
 	}
 	return cmd
+}
+
+func startsFlag(cmd *cobra.Command, groups *[]string) {
+	cmd.Flags().StringSliceVar(groups, "starts", nil, "places to start from, such as cwd,HOME,closed: the words before the = in faultfs place --list (default: all)")
+}
+
+func checkStarts(groups []string) error {
+	for _, group := range groups {
+		if known := place.Groups(); !slices.Contains(known, group) {
+			return usagef("--starts %q: want some of %s", group, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 func (e *experiment) placePlanner(name string, groups []string) planner {
@@ -60,6 +71,9 @@ func (e *experiment) placePlanner(name string, groups []string) planner {
 		plan: func(r *trial.Runner, c *trial.Controls, log *trial.Log) study {
 			for _, word := range e.words {
 				log.Note("the argument %q is taken for the file of that name", word)
+			}
+			if e.spec.Tree == "" && e.spec.Setup == "" && len(c.Once.Tree) == 0 {
+				log.Note("every start was in an empty tree, and the plain one leaves it empty: if it works on files, give them with --tree or --setup")
 			}
 			return place.New(r, c, place.Options{Program: e.spec.Program, Name: name, Groups: groups}, log)
 		},

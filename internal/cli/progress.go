@@ -6,18 +6,25 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// progress draws a bar with a rate and the time left, on a terminal only. The
-// libraries for it link an HTTP client, which every start of faultfs would pay for.
+// progress draws a bar with a rate and the time left, on a terminal only; how
+// long it has been, where it is not known how much there is. The libraries for it
+// link an HTTP client, which every start of faultfs would pay for.
 type progress struct {
 	out   *os.File // nil: no terminal
 	what  string
 	began time.Time
-	drawn time.Time
+	stop  chan struct{}
+	drawn sync.WaitGroup
+
+	sync.Mutex    // of what follows
+	done, planned int
+	counting      time.Time // since when it is known how much there is
 }
 
 // Between two drawings, and columns of the bar.
@@ -26,12 +33,28 @@ const (
 	progressWidth = 24
 )
 
+// newProgress draws until it is ended, whether or not anything is told to it: what
+// comes before the first experiment, or a long one, is not to look like a standstill.
 func newProgress(std streams, what string) *progress {
-	p := &progress{what: what, began: time.Now()}
+	p := &progress{what: what, began: time.Now(), stop: make(chan struct{})}
 	if isTerminal(std.err) {
 		p.out = std.err
+		p.drawn.Go(p.draw)
 	}
 	return p
+}
+
+func (p *progress) draw() {
+	tick := time.NewTicker(progressPause)
+	defer tick.Stop()
+	for {
+		fmt.Fprint(p.out, "\r\x1b[K"+p.line(time.Now()))
+		select {
+		case <-p.stop:
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 func isTerminal(f *os.File) bool {
@@ -39,26 +62,36 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// set draws how far it is, if it was not drawn just now.
+// set says how far it is.
 func (p *progress) set(done, planned int) {
-	if p.out == nil || time.Since(p.drawn) < progressPause {
-		return
+	p.Lock()
+	defer p.Unlock()
+	if p.planned == 0 {
+		p.counting = time.Now()
 	}
-	p.drawn = time.Now()
-	fmt.Fprint(p.out, "\r\x1b[K"+p.line(done, max(planned, 1), time.Since(p.began)))
+	p.done, p.planned = min(done, planned), max(planned, 1)
 }
 
-func (p *progress) line(done, planned int, since time.Duration) string {
-	done = min(done, planned)
-	full := progressWidth * done / planned
-	rate := float64(done) / max(since.Seconds(), 0.001)
-	left := time.Duration(float64(planned-done) / max(rate, 0.001) * float64(time.Second))
-	return fmt.Sprintf("%s %s%s %d/%d  %.0f/s  %v left", p.what, strings.Repeat("█", full),
-		strings.Repeat("░", progressWidth-full), done, planned, rate, left.Round(time.Second))
+func (p *progress) line(now time.Time) string {
+	p.Lock()
+	defer p.Unlock()
+	if p.planned == 0 {
+		return fmt.Sprintf("%s … %v", p.what, now.Sub(p.began).Truncate(time.Second))
+	}
+	full := progressWidth * p.done / p.planned
+	bar := fmt.Sprintf("%s %s%s %d/%d", p.what, strings.Repeat("█", full), strings.Repeat("░", progressWidth-full), p.done, p.planned)
+	if p.done == 0 {
+		return bar
+	}
+	rate := float64(p.done) / max(now.Sub(p.counting).Seconds(), 0.001)
+	left := time.Duration(float64(p.planned-p.done) / rate * float64(time.Second))
+	return fmt.Sprintf("%s  %.0f/s  %v left", bar, rate, left.Round(time.Second))
 }
 
-// done wipes the bar.
-func (p *progress) done() {
+// end wipes the bar.
+func (p *progress) end() {
+	close(p.stop)
+	p.drawn.Wait()
 	if p.out != nil {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}

@@ -117,7 +117,7 @@ func (e *experiment) race(std streams, args []string, opts race.Options) error {
 	opts.Jobs, opts.Ignores = e.spec.Jobs, len(e.spec.Ignore) > 0
 	ctx, stop := interruptible()
 	defer stop()
-	r, err := e.explore(ctx, programs, opts)
+	r, err := e.explore(ctx, std, programs, opts)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,9 @@ func (e *experiment) race(std streams, args []string, opts race.Options) error {
 	return cmp.Or(err, e.status(r))
 }
 
-func (e *experiment) explore(ctx context.Context, programs []trial.Program, opts race.Options) (r *report.Report, err error) {
+func (e *experiment) explore(ctx context.Context, std streams, programs []trial.Program, opts race.Options) (r *report.Report, err error) {
+	bar := newProgress(std, e.name)
+	defer bar.end()
 	runner, err := trial.New(ctx, e.spec)
 	if err != nil {
 		return nil, err
