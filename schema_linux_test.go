@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"faultlab/internal/report"
+	"faultlab/internal/report/schematest"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -26,7 +27,7 @@ const (
 func TestReportsAreAsTheSchemaSays(t *testing.T) {
 	t.Parallel()
 	needsFaultfs(t)
-	dir, schema := t.TempDir(), shippedSchema(t)
+	dir, schema := t.TempDir(), schematest.Compiled(t, report.Schema)
 	write(t, filepath.Join(dir, "leaks"), leavesLock)
 	write(t, filepath.Join(dir, "update"), update)
 	for _, test := range []struct {
@@ -84,21 +85,4 @@ func experiment(t *testing.T, dir, line string, status int) []byte {
 		t.Fatalf("status %d, not %d: %s\n%s", got, status, &said, out)
 	}
 	return out
-}
-
-func shippedSchema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	text, err := jsonschema.UnmarshalJSON(strings.NewReader(report.Schema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", text); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
 }

@@ -2,15 +2,16 @@ package report
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"faultlab/internal/report/schematest"
 )
 
 func TestJSONIsAsTheSchemaSays(t *testing.T) {
 	t.Parallel()
-	schema := compiled(t)
+	schema := schematest.Compiled(t, Schema)
 	for name, r := range map[string]*Report{"empty": {}, "clean": clean(), "broken": broken(),
 		"interrupted": interrupted(), "audit": audit(), "large": large(), "no witnesses": {Findings: []Finding{{}}}} {
 		for _, all := range []bool{false, true} {
@@ -24,7 +25,7 @@ func TestJSONIsAsTheSchemaSays(t *testing.T) {
 // The schema must be able to refuse.
 func TestSchemaRefuses(t *testing.T) {
 	t.Parallel()
-	schema := compiled(t)
+	schema := schematest.Compiled(t, Schema)
 	for what, spoil := range map[string]func(map[string]any){
 		"required":   func(r map[string]any) { delete(r, "coverage") },
 		"additional": func(r map[string]any) { r["more"] = 1 },
@@ -53,21 +54,4 @@ func decoded(t *testing.T, r *Report, all bool) any {
 		t.Fatal(err)
 	}
 	return v
-}
-
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	text, err := jsonschema.UnmarshalJSON(strings.NewReader(Schema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", text); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
 }
