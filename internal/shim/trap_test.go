@@ -63,8 +63,11 @@ func TestSignalStorm(t *testing.T) {
 func TestFragileSignalStorm(t *testing.T) {
 	tr := try(t).seeAll().c("fragile", "3000")
 	var broken int
+	if tr.out == "" && shim.IsVoid(tr.err) {
+		return // what it had to say was broken off, too
+	}
 	if _, err := fmt.Sscanf(tr.out, "broken %d", &broken); err != nil {
-		t.Fatalf("%v: %q %s", err, tr.out, tr.errOut)
+		t.Fatalf("%v: %q %s; %+v, %v", err, tr.out, tr.errOut, tr.exit, tr.err)
 	}
 	if broken > 0 && !shim.IsVoid(tr.err) {
 		t.Errorf("the program saw %d EINTR and the run is not void", broken)
