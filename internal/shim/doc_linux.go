@@ -7,7 +7,8 @@
 //	Main    makes two processes of one: a guard, and under it the supervisor.
 //	        Whichever dies, the other one ends every subject.        guard, reap
 //	Start   compiles the filter, puts it on a thread that dies, and starts the
-//	        program from it.                              launch, filter, calls
+//	        program from it, which is executed once before to see that it
+//	        can be.                            preflight, launch, filter, calls
 //	serve   receives each call at once, finds out which file it is about, asks
 //	        the Decider, and answers.          run, shapes, look, breaks, watch
 //	act     does what a rule wants: an errno is answered, a kill strikes, and

@@ -75,6 +75,10 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 			return
 		}
 	}
+	if err := preflight(cmd); err != nil {
+		launched <- startError(cmd.Path, err)
+		return
+	}
 	prog, err := filter(append(r.cfg.trapped(), r.cfg.clockTraps()...))
 	if err != nil {
 		launched <- err
@@ -98,7 +102,7 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 		Sys:   &syscall.SysProcAttr{Setpgid: true, Foreground: cmd.Terminal != nil, Ctty: 0},
 	})
 	if err != nil {
-		launched <- fmt.Errorf("start %s: %w", cmd.Path, err)
+		launched <- startError(cmd.Path, err)
 		return
 	}
 	if r.tether, err = tie(pid); err != nil {
@@ -106,6 +110,13 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 	}
 	r.started(pid)
 	launched <- nil
+}
+
+func startError(path string, err error) error {
+	if errors.Is(err, unix.ENOEXEC) {
+		return fmt.Errorf("start %s: %w: a script begins with a line such as #!/bin/sh", path, err)
+	}
+	return fmt.Errorf("start %s: %w", path, err)
 }
 
 // enter changes the calling thread's working directory and no other's.
