@@ -89,7 +89,7 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 		launched <- installError(err)
 		return
 	}
-	r.listener = listener
+	r.listener, r.launcher = listener, unix.Gettid()
 	guardListener(listener)
 	go r.serve()
 	if r.cfg.Clock != 0 {

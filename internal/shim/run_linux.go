@@ -18,6 +18,7 @@ type Run struct {
 	cfg      Config
 	root     string
 	listener int
+	launcher int          // the thread that starts the program
 	receiver atomic.Int32 // the receiving thread
 	census   *census      // of whoever asks for quiet
 	pid      int          // the first process
@@ -168,6 +169,10 @@ func hungUp(fd, ms int) bool {
 
 // handle decides one call. It must not block.
 func (r *Run) handle(n *notification) {
+	if r.launches(n.tid) {
+		_ = send(r.listener, &response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE})
+		return
+	}
 	r.remember(n.tid)
 	if n.arch != nativeArch || foreignFrom != 0 && n.nr >= foreignFrom {
 		r.void("%s makes calls of another architecture, which are not covered", programOf(int(n.tid)))
@@ -189,6 +194,18 @@ func (r *Run) handle(n *notification) {
 	default:
 		r.decide(c, n)
 	}
+}
+
+// launches reports whether a thread is the one that starts the program. It is under
+// the filter, too, and answered even where the program was killed at its very first
+// operation: whom to kill is known only when this thread has come to an end. Then its
+// number may be another's.
+func (r *Run) launches(tid uint32) bool {
+	if int(tid) != r.launcher {
+		return false
+	}
+	var st unix.Stat_t
+	return unix.Stat(fmt.Sprintf("/proc/self/task/%d", tid), &st) == nil
 }
 
 func (r *Run) decide(c *call, n *notification) {
