@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,13 +25,30 @@ func Start(cmd Command, cfg Config) (*Run, error) {
 			return nil, err
 		}
 	}
-	launched := make(chan error)
+	launched := make(chan error, 1)
 	go r.launch(cmd, launched)
-	if err := <-launched; err != nil {
-		r.abandon()
-		return nil, err
+	select {
+	case err := <-launched:
+		if err != nil {
+			r.abandon()
+			return nil, err
+		}
+		return r, nil
+	case <-time.After(startLimit):
+		go r.disown(launched)
+		return nil, Voidf("start %s: it has not been executed after %v", cmd.Path, startLimit)
 	}
-	return r, nil
+}
+
+// startLimit is how long it may take to execute a program, on a machine that is busy
+// with much else. A file system that does not answer must not keep everybody.
+const startLimit = time.Minute
+
+// disown ends a program that came too late.
+func (r *Run) disown(launched <-chan error) {
+	if <-launched == nil {
+		r.Kill()
+	}
 }
 
 // abandon gives back what a run had that never began. The launching thread is

@@ -3,6 +3,7 @@
 package shim
 
 import (
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -38,5 +39,28 @@ func TestLauncherIsAnsweredAfterAKill(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("a call of the thread that starts the program is not answered")
+	}
+}
+
+// What was started too late for anybody to wait for it is ended.
+func TestWhatComesTooLateIsEnded(t *testing.T) {
+	t.Parallel()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	r, err := Start(Command{Path: "/bin/sleep", Args: []string{"sleep", "1000"}, Dir: "/", Stdin: null, Stdout: null, Stderr: null}, Config{Tree: t.TempDir()})
+	if IsVoid(err) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	launched := make(chan error, 1)
+	launched <- nil
+	r.disown(launched)
+	if _, err := r.Wait(Limits{Timeout: 10 * time.Second, Grace: time.Second}); err != nil {
+		t.Error(err)
 	}
 }
