@@ -5,6 +5,9 @@ package shim
 import (
 	"os"
 	"runtime"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,5 +65,39 @@ func TestWhatComesTooLateIsEnded(t *testing.T) {
 	r.disown(launched)
 	if _, err := r.Wait(Limits{Timeout: 10 * time.Second, Grace: time.Second}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A program that another part of us has started comes to the first thread when the one
+// that started it ends. It is nobody's orphan, and its status theirs who wait for it.
+func TestOurOwnChildrenAreNoOrphans(t *testing.T) {
+	ours := make(chan int)
+	go func() {
+		runtime.LockOSThread() // and never unlocked
+		pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", "exec sleep 1000"}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}})
+		if err != nil {
+			t.Error(err)
+		}
+		ours <- pid
+	}()
+	pid := <-ours
+	deadline := time.Now().Add(10 * time.Second)
+	for !slices.Contains(childrenOf(firstThread), pid) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d has not come to the first thread", pid)
+		}
+		runtime.Gosched()
+	}
+	if slices.Contains(adopted(), pid) {
+		t.Error("it counts as adopted")
+	}
+	_ = unix.Kill(pid, unix.SIGKILL)
+	for !strings.HasPrefix(statusField(pid, "State"), "Z") && time.Now().Before(deadline) {
+		runtime.Gosched()
+	}
+	reapOrphans()
+	var ws unix.WaitStatus
+	if got, err := unix.Wait4(pid, &ws, 0, nil); got != pid {
+		t.Errorf("its status was taken: %v", err)
 	}
 }

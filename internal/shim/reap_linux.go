@@ -3,9 +3,11 @@ package shim
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -75,17 +77,31 @@ func groupedIn(pid int) *Run {
 
 // adopted lists the children of the first thread that are no run's first
 // process. Programs that other parts of the supervisor start are children of
-// other threads, and theirs to wait for.
+// other threads, and theirs to wait for; where such a thread has ended they come
+// here, too, and are told by being under no run's filter.
 func adopted() []int {
 	families.Lock()
 	defer families.Unlock()
 	var out []int
 	for _, pid := range childrenOf(firstThread) {
-		if families.runs[pid] == nil {
+		if families.runs[pid] == nil && filtersOf(pid, math.MaxInt) > ownFilters {
 			out = append(out, pid)
 		}
 	}
 	return out
+}
+
+// ownFilters is how many filters this process was started under.
+var ownFilters = filtersOf(os.Getpid(), 0)
+
+// filtersOf is how many filters a process is under, also where it has ended. A kernel
+// before 5.9 does not tell.
+func filtersOf(pid, unknown int) int {
+	n, err := strconv.Atoi(statusField(pid, "Seccomp_filters"))
+	if err != nil {
+		return unknown
+	}
+	return n
 }
 
 // reaped takes note of a process whose status was read, by whoever read it.
