@@ -78,7 +78,10 @@ func (r *Run) HasEnded() bool {
 // missed says of which operations a rule had fired that then never happened: a
 // signal's handler came before, and the program did not try again.
 func (r *Run) missed() {
-	if r.killed {
+	r.answer.Lock()
+	killed := r.killed
+	r.answer.Unlock()
+	if killed {
 		return
 	}
 	for _, e := range r.again {
