@@ -140,8 +140,9 @@ func runBare(dir, script string, after int) (int, error) {
 	count := make(chan int)
 	go func() { count <- follow(watch, after, kill) }()
 	_ = cmd.Wait()
-	// What sh had started may still be within a call.
+	// What sh had started may still be within a call, and comes to us when it has ended.
 	for end := time.Now().Add(time.Minute); kill() == nil && time.Now().Before(end); {
+		_, _ = unix.Wait4(-cmd.Process.Pid, nil, unix.WNOHANG, nil)
 		runtime.Gosched()
 	}
 	_ = watch.SetReadDeadline(time.Now()) // what has been queued by then is read
