@@ -213,9 +213,12 @@ func unlink(rec *recorder, p *performing) outcome {
 		return passed
 	}
 	defer at.close()
-	st, err := at.stat()
-	if at.dir == 0 || err != nil {
+	if at.dir == 0 {
 		return passed
+	}
+	st, err := at.stat()
+	if err != nil {
+		return rec.inVain(p, unix.Unlinkat(at.fd, at.given, flags))
 	}
 	rec.pinLast(at, &st)
 	if err := unix.Unlinkat(at.fd, at.given, flags); err != nil {
@@ -224,6 +227,16 @@ func unlink(rec *recorder, p *performing) outcome {
 	rec.emit(record.Event{Kind: record.Entry, Op: *p.op, ID: rec.ids[inodeOf(&st)],
 		Sets: []record.Set{{Dir: at.dir, Name: at.name}}})
 	return outcome{}
+}
+
+// inVain is a call about a name that is not there. It is made all the same, and not
+// passed on: by the time that the program made it, another thread may have made the name.
+func (rec *recorder) inVain(p *performing, err error) outcome {
+	if err == nil {
+		rec.void("%s of %s has found what was not there a moment before", p.c.name, p.op.Path)
+		return outcome{}
+	}
+	return failed(err)
 }
 
 // pinLast pins what is about to lose its last name.
@@ -249,7 +262,7 @@ func link(rec *recorder, p *performing) outcome {
 	}
 	from, id, _, ok := rec.source(p, flags)
 	if !ok {
-		return passed
+		return rec.linkInVain(p, to, flags)
 	}
 	defer unix.Close(from)
 	if err := unix.Linkat(unix.AT_FDCWD, selfPath(from), to.fd, to.given, unix.AT_SYMLINK_FOLLOW); err != nil {
@@ -262,6 +275,17 @@ func link(rec *recorder, p *performing) outcome {
 	rec.emit(record.Event{Kind: record.Entry, Op: *p.op, ID: id,
 		Sets: []record.Set{{Dir: to.dir, Name: to.name, To: id}}})
 	return outcome{}
+}
+
+// linkInVain makes a link of what cannot be opened.
+func (rec *recorder) linkInVain(p *performing, to *place, flags int) outcome {
+	s := p.c.shape.(pair)
+	from, ok := rec.place(p, s.dir, s.path)
+	if !ok {
+		return passed
+	}
+	defer from.close()
+	return rec.inVain(p, unix.Linkat(from.fd, from.given, to.fd, to.given, flags))
 }
 
 // source opens what a link is made of.
@@ -291,9 +315,12 @@ func rename(rec *recorder, p *performing) outcome {
 		return passed
 	}
 	defer to.close()
-	st, err := from.stat()
-	if err != nil || from.dir == 0 && to.dir == 0 {
+	if from.dir == 0 && to.dir == 0 {
 		return passed
+	}
+	st, err := from.stat()
+	if err != nil {
+		return rec.inVain(p, unix.Renameat2(from.fd, from.given, to.fd, to.given, flags))
 	}
 	if flags&unix.RENAME_WHITEOUT != 0 {
 		rec.void("%s leaves a whiteout behind, which a record does not cover", p.op.Path)

@@ -38,7 +38,7 @@ func open(rec *recorder, p *performing) outcome {
 		return rec.handOver(p, c, at, c.flags&^(unix.O_TRUNC|unix.O_EXCL)|unix.O_APPEND, &st)
 	case found && (rec.ids[inodeOf(&st)] == 0 || st.Mode&unix.S_IFMT != unix.S_IFREG):
 		return passed
-	case !found && (at.dir == 0 || c.flags&unix.O_CREAT == 0):
+	case !found && at.dir == 0:
 		return passed
 	case c.resolve != 0:
 		rec.void("%s opens %s by openat2 with RESOLVE flags, which a record does not cover", programOf(p.tid), p.op.Path)
