@@ -81,8 +81,9 @@ func ResolveTree(dir string) (string, error) {
 // and lets the thread die: its filter cannot be taken off, and as long as it
 // lives the listener would not tell us of the subject's end.
 //
-// The receiving thread must run before the program starts, because from the
-// filter on this thread's own calls may be trapped.
+// The receiving goroutine must run before the filter is there, because from then on
+// this thread's own calls may be trapped, those of the runtime, too: a lock that it
+// waits for makes it wake the poller by a write.
 func (r *Run) launch(cmd Command, launched chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
 	if cmd.Dir != "" {
@@ -102,14 +103,22 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 		launched <- err
 		return
 	}
-	listener, err := install(prog)
+	r.launcher = unix.Gettid()
+	receiving := make(chan struct{})
+	go func() {
+		close(receiving)
+		if r.awaitListener() {
+			r.serve()
+		}
+	}()
+	<-receiving
+	r.listener, err = install(prog)
+	r.installed.Store(true)
 	if err != nil {
 		launched <- installError(err)
 		return
 	}
-	r.listener, r.launcher = listener, unix.Gettid()
-	guardListener(listener)
-	go r.serve()
+	guardListener(r.listener)
 	if r.cfg.Clock != 0 {
 		defer steady()()
 	}
@@ -128,6 +137,15 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 	}
 	r.started(pid)
 	launched <- nil
+}
+
+// awaitListener waits until the filter is on. It takes no lock and no channel, for
+// whatever the launching thread did to tell of it could be trapped.
+func (r *Run) awaitListener() bool {
+	for !r.installed.Load() {
+		_ = unix.Nanosleep(&unix.Timespec{Nsec: 20_000}, nil)
+	}
+	return r.listener >= 0
 }
 
 func startError(path string, err error) error {

@@ -24,15 +24,22 @@ func TestLauncherIsAnsweredAfterAKill(t *testing.T) {
 	go func() {
 		runtime.LockOSThread() // and never unlocked
 		prog, err := filter([]call{*callOf(unix.SYS_CLOSE)})
-		if err == nil {
-			r.listener, err = install(prog)
-		}
 		if err != nil {
 			done <- err
 			return
 		}
 		r.launcher = unix.Gettid()
-		go r.serve()
+		go func() {
+			if r.awaitListener() {
+				r.serve()
+			}
+		}()
+		r.listener, err = install(prog)
+		r.installed.Store(true)
+		if err != nil {
+			done <- err
+			return
+		}
 		done <- unix.Close(-1)
 	}()
 	select {

@@ -15,14 +15,15 @@ import (
 
 // Run is one subject under supervision.
 type Run struct {
-	cfg      Config
-	root     string
-	listener int
-	launcher int          // the thread that starts the program
-	receiver atomic.Int32 // the receiving thread
-	census   *census      // of whoever asks for quiet
-	pid      int          // the first process
-	tether   *tether      // of its group to us; nil: none could be had
+	cfg       Config
+	root      string
+	listener  int
+	installed atomic.Bool  // there is a listener, or it could not be had
+	launcher  int          // the thread that starts the program
+	receiver  atomic.Int32 // the receiving thread
+	census    *census      // of whoever asks for quiet
+	pid       int          // the first process
+	tether    *tether      // of its group to us; nil: none could be had
 
 	// The receiving thread's own:
 	look    *looker
