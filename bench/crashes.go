@@ -23,7 +23,6 @@ func (s *setting) crashes(r *report) (*table, error) {
 	t := &table{title: "a state after a crash, its recovery and its check", unit: time.Millisecond}
 	bare := t.add("both bare, in a directory of their own", loop{s.recovers, 1}, nil)
 	crash := t.add("faultfs crash --jobs 1, all of it", counted{s.crash(tree), "ran"}, nil)
-	crash.base, bare.base = bare, bare
 	r.bar("a state after a crash, times its commands bare", 1/0.8, timesOf(crash, bare))
 	return t, nil
 }

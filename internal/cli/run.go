@@ -96,7 +96,7 @@ func (f *runFlags) run(std streams, args []string) error {
 	counted := &counting{Matcher: matcher}
 	cfg := shim.Config{
 		Tree: root, Actor: 'A', Calls: calls, Decider: counted,
-		Outside: outside(rules), Names: named(rules), Clock: f.clock,
+		Outside: outside(rules), Names: rule.Named(rules), Clock: f.clock,
 	}
 	finish := func() error { return nil }
 	if f.trace != "" {
@@ -174,16 +174,6 @@ func trapped(rules []rule.Rule) []string {
 func outside(rules []rule.Rule) bool {
 	for _, r := range rules {
 		if strings.HasPrefix(r.Path, "/") {
-			return true
-		}
-	}
-	return false
-}
-
-// named reports whether a rule asks for the program's name.
-func named(rules []rule.Rule) bool {
-	for _, r := range rules {
-		if r.Proc != "" {
 			return true
 		}
 	}

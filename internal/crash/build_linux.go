@@ -171,16 +171,17 @@ func (b *builder) bringForth() error {
 		if !o.born {
 			continue
 		}
-		if done, err := b.inPlace(id); done || err != nil {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		at, err := b.staged(id), b.stageUp()
+		done, err := b.inPlace(id)
 		if err != nil {
 			return err
 		}
+		if done {
+			continue
+		}
+		if err := b.stageUp(); err != nil {
+			return err
+		}
+		at := b.staged(id)
 		switch o.Mode & unix.S_IFMT {
 		case unix.S_IFREG:
 			err = os.WriteFile(at, nil, 0o600)
@@ -234,17 +235,22 @@ func (b *builder) wanted() []record.ID {
 // where is an object's path at this moment.
 func (b *builder) where(id record.ID) string {
 	if n, ok := b.born[id]; ok {
-		return fmt.Sprintf("/proc/self/fd/%d/%s", b.fds[n.dir], n.as)
+		return b.standing(n)
 	}
 	if b.moved[id] {
 		return b.staged(id)
 	}
 	for _, n := range b.d.namesOf[id] {
 		if to, touched := b.names[n]; !touched || to == id {
-			return fmt.Sprintf("/proc/self/fd/%d/%s", b.fds[n.dir], n.as)
+			return b.standing(n)
 		}
 	}
 	return b.staged(id)
+}
+
+// standing is a name in a directory that is open, wherever that has moved to.
+func (b *builder) standing(n name) string {
+	return fmt.Sprintf("/proc/self/fd/%d/%s", b.fds[n.dir], n.as)
 }
 
 // fill gives files their contents.

@@ -58,7 +58,7 @@ type task struct {
 }
 
 func (b branch) task() task {
-	return task{fmt.Sprint(b.moves), b.self != nil, func() director { return &b }}
+	return task{fmt.Sprint("branch ", b.key()), b.self != nil, func() director { return &b }}
 }
 
 // play returns what an order comes to, and begins with those that are likely to

@@ -144,7 +144,7 @@ func (t *tracee) wait() (int, error) {
 	}
 }
 
-// bury waits for a thread that is being killed.
+// bury waits for a thread that is being killed, until it is gone.
 func (t *tracee) bury() error {
 	for {
 		if _, err := t.wait(); err != nil {

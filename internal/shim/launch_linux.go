@@ -107,9 +107,7 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 	receiving := make(chan struct{})
 	go func() {
 		close(receiving)
-		if r.awaitListener() {
-			r.serve()
-		}
+		r.serve()
 	}()
 	<-receiving
 	r.listener, err = install(prog)
@@ -122,10 +120,9 @@ func (r *Run) launch(cmd Command, launched chan<- error) {
 	if r.cfg.Clock != 0 {
 		defer steady()()
 	}
-	files := []uintptr{cmd.Stdin.Fd(), cmd.Stdout.Fd(), cmd.Stderr.Fd()}
 	pid, err := syscall.ForkExec(cmd.Path, cmd.Args, &syscall.ProcAttr{
 		Env:   cmd.Env,
-		Files: files,
+		Files: cmd.files(),
 		Sys:   &syscall.SysProcAttr{Setpgid: true, Foreground: cmd.Terminal != nil, Ctty: 0},
 	})
 	if err != nil {
@@ -146,6 +143,11 @@ func (r *Run) awaitListener() bool {
 		_ = unix.Nanosleep(&unix.Timespec{Nsec: 20_000}, nil)
 	}
 	return r.listener >= 0
+}
+
+// files are the program's descriptors, from 0 on.
+func (c *Command) files() []uintptr {
+	return []uintptr{c.Stdin.Fd(), c.Stdout.Fd(), c.Stderr.Fd()}
 }
 
 func startError(path string, err error) error {

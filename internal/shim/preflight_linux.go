@@ -61,7 +61,7 @@ func preflight(cmd Command) error {
 func execOnce(cmd Command) error {
 	pid, err := syscall.ForkExec(cmd.Path, cmd.Args, &syscall.ProcAttr{
 		Env:   cmd.Env,
-		Files: []uintptr{cmd.Stdin.Fd(), cmd.Stdout.Fd(), cmd.Stderr.Fd()},
+		Files: cmd.files(),
 		Sys:   &syscall.SysProcAttr{Setpgid: true, Ptrace: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err == syscall.EPERM {
@@ -71,12 +71,6 @@ func execOnce(cmd Command) error {
 		return err
 	}
 	_ = unix.Kill(pid, unix.SIGKILL)
-	for {
-		var status unix.WaitStatus
-		switch _, err := unix.Wait4(pid, &status, unix.WALL, nil); {
-		case err == unix.EINTR, err == nil && status.Stopped():
-		default:
-			return nil
-		}
-	}
+	_ = (&tracee{tid: pid}).bury()
+	return nil
 }

@@ -97,6 +97,9 @@ func (r *Run) Signal(sig syscall.Signal) error {
 // caller's signals reach before we have received it is broken off, and leaves
 // a gap in the ids.
 func (r *Run) serve() {
+	if !r.awaitListener() {
+		return
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	r.receiver.Store(int32(unix.Gettid()))

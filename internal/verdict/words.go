@@ -24,7 +24,8 @@ func (j judge) cause(v Verdict) string {
 	case Silent:
 		return j.silentCause()
 	case Refused:
-		return j.named() + " is left behind and blocks the next run, which names it" + j.besides(j.named())
+		named := j.named()
+		return named + " is left behind and blocks the next run, which names it" + j.besides(named)
 	case Wedged:
 		changed := j.changed(j.f.Tree)
 		return "the next run fails without saying what is in its way; left behind: " + list(changed) + j.besides(changed...)
